@@ -1,0 +1,733 @@
+// Variables and functions are two name spaces: `let max = max(a, b)` is fine. Inner blocks may use a name again; one
+// block may not. A user's function hides the built-in of that name, so that a later built-in breaks no program.
+//
+// Functions see only their parameters and what the machine gives (ranks, nodes, local): neither an algorithm's
+// parameters nor its root. So a function means the same wherever it is called.
+#include "dsl/checker.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "dsl/arithmetic.h"
+#include "dsl/diagnostics.h"
+#include "ir/schedule.h"
+
+namespace coll::dsl {
+
+namespace {
+
+using namespace ast;
+
+struct GivenRow {
+  const char* name;
+  Given id;
+  Type type;
+};
+constexpr GivenRow kGiven[] = {
+    {"ranks", Given::kRanks, Type::kNumber},  {"nodes", Given::kNodes, Type::kNumber},
+    {"local", Given::kLocal, Type::kNumber},  {"root", Given::kRoot, Type::kNumber},
+    {"src", Given::kSrc, Type::kNumber},      {"dst", Given::kDst, Type::kNumber},
+    {"true", Given::kTrue, Type::kCondition}, {"false", Given::kFalse, Type::kCondition},
+};
+
+struct BuiltinRow {
+  const char* name;
+  Builtin id;
+  size_t least, most;
+};
+constexpr BuiltinRow kBuiltins[] = {
+    {"node", Builtin::kNode, 1, 1},   {"index", Builtin::kIndex, 1, 1}, {"rank", Builtin::kRank, 2, 2},
+    {"local", Builtin::kLocal, 1, 1}, {"min", Builtin::kMin, 2, 64},    {"max", Builtin::kMax, 2, 64},
+    {"log2", Builtin::kLog2, 1, 1},   {"pow2", Builtin::kPow2, 1, 1},
+};
+
+const char* kind_name(Item::Kind k) {
+  return k == Item::Kind::kAlgorithm ? "an algorithm" : k == Item::Kind::kCollective ? "a collective" : "a function";
+}
+
+const char* statement_name(Stmt::Kind k) {
+  switch (k) {
+    case Stmt::Kind::kTransfer:
+      return "a transfer";
+    case Stmt::Kind::kLet:
+      return "`let`";
+    case Stmt::Kind::kFor:
+      return "`for`";
+    case Stmt::Kind::kIf:
+      return "`if`";
+    case Stmt::Kind::kRequire:
+      return "`require`";
+    case Stmt::Kind::kReturn:
+      return "`return`";
+    case Stmt::Kind::kEnsure:
+      return "`ensure`";
+    case Stmt::Kind::kChunks:
+      return "`chunks`";
+    case Stmt::Kind::kTmp:
+      return "`tmp`";
+    case Stmt::Kind::kInstances:
+      return "`instances`";
+    case Stmt::Kind::kHintLine:
+      return "a hint line";
+  }
+  return "?";
+}
+
+bool belongs(Stmt::Kind s, Item::Kind item) {
+  using K = Stmt::Kind;
+  if (s == K::kLet || s == K::kIf) return true;
+  switch (item) {
+    case Item::Kind::kAlgorithm:
+      return s != K::kReturn && s != K::kEnsure;
+    case Item::Kind::kCollective:
+      return s == K::kFor || s == K::kRequire || s == K::kEnsure || s == K::kChunks;
+    case Item::Kind::kFunction:
+      return s == K::kReturn;
+  }
+  return false;
+}
+
+class Checker {
+ public:
+  Checker(File& file, Diagnostics& diagnostics) : file_(file), diagnostics_(diagnostics) {}
+
+  void run() {
+    index_items();
+    states_.assign(file_.items.size(), State::kNew);
+    for (uint32_t i = 0; i < file_.items.size(); ++i)
+      if (file_.items[i].kind == Item::Kind::kFunction) check_function(i);
+    for (Item& item : file_.items)
+      if (item.kind != Item::Kind::kFunction && item.sound) check_item(item);
+  }
+
+ private:
+  enum class State : uint8_t { kNew, kRunning, kDone };
+
+  struct Binding {
+    uint32_t slot = 0;
+    uint32_t depth = 0;
+    Type type = Type::kNumber;
+    Span span;
+  };
+
+  // What is being checked; saved and restored when a call asks for a function that was not looked at yet.
+  struct Frame {
+    Item* item = nullptr;
+    std::unordered_map<std::string_view, std::vector<Binding>> names;
+    std::vector<std::vector<std::string_view>> blocks;
+    std::unordered_map<std::string_view, Binding> tmps;
+    std::vector<std::string> tmp_names;
+    bool moved = false;  // a transfer was seen
+    bool has_chunks = false, has_instances = false;
+    std::vector<HintItem> hint_lines;
+    std::optional<Type> returns;
+  };
+
+  Diagnostic& error(DiagnosticId id, Span span, std::string message, std::string hint = {}) {
+    if (frame_.item != nullptr) frame_.item->sound = false;
+    return diagnostics_.error(id, file_.range(span), std::move(message), std::move(hint));
+  }
+
+  void index_items() {
+    for (uint32_t i = 0; i < file_.items.size(); ++i) {
+      Item& item = file_.items[i];
+      auto& map = items_[static_cast<size_t>(item.kind)];
+      auto [it, fresh] = map.emplace(item.name, i);
+      if (!fresh) {
+        frame_.item = &item;
+        error(diag::kDuplicateItem, item.name_span,
+              quoted(item.name) + " is the name of " + kind_name(item.kind) + " already: names differ within a file")
+            .notes.push_back({file_.range(file_.items[it->second].name_span), "first here"});
+      } else if (item.kind == Item::Kind::kCollective && parse_contract_kind(item.name)) {
+        frame_.item = &item;
+        error(diag::kDuplicateItem, item.name_span,
+              quoted(item.name) + " is a built-in collective: choose another name");
+      }
+    }
+    frame_.item = nullptr;
+  }
+
+  std::optional<uint32_t> find(Item::Kind kind, std::string_view name) const {
+    const auto& map = items_[static_cast<size_t>(kind)];
+    auto it = map.find(name);
+    if (it == map.end()) return std::nullopt;
+    return it->second;
+  }
+
+  // --- names --------------------------------------------------------------------------------------------------------
+
+  void push_block() { frame_.blocks.emplace_back(); }
+  void pop_block() {
+    for (std::string_view name : frame_.blocks.back()) {
+      auto it = frame_.names.find(name);
+      it->second.pop_back();
+      if (it->second.empty()) frame_.names.erase(it);
+    }
+    frame_.blocks.pop_back();
+  }
+
+  uint32_t declare(std::string_view name, Span span, Type type) {
+    std::vector<Binding>& bindings = frame_.names[name];
+    auto depth = static_cast<uint32_t>(frame_.blocks.size());
+    if (!bindings.empty() && bindings.back().depth == depth) {
+      error(diag::kDuplicateName, span,
+            quoted(name) + " is declared twice in this block: names never change their value")
+          .notes.push_back({file_.range(bindings.back().span), "first here"});
+    }
+    bindings.push_back({frame_.item->slots, depth, type, span});
+    frame_.blocks.back().push_back(name);
+    return frame_.item->slots++;
+  }
+
+  const Binding* lookup(std::string_view name) const {
+    auto it = frame_.names.find(name);
+    return it == frame_.names.end() ? nullptr : &it->second.back();
+  }
+
+  std::vector<std::string> visible_names() const {
+    std::vector<std::string> names;
+    if (diagnostics_.error_count() >= Diagnostics::kLimit) return names;
+    for (const auto& block : frame_.blocks)
+      for (std::string_view name : block) names.emplace_back(name);
+    for (const GivenRow& g : kGiven)
+      if (given_allowed(g.id)) names.emplace_back(g.name);
+    return names;
+  }
+
+  std::vector<std::string> function_names() const {
+    std::vector<std::string> names;
+    for (const Item& item : file_.items)
+      if (item.kind == Item::Kind::kFunction) names.emplace_back(item.name);
+    for (const BuiltinRow& b : kBuiltins) names.emplace_back(b.name);
+    return names;
+  }
+
+  bool given_allowed(Given g) const {
+    if (g != Given::kRoot && g != Given::kSrc && g != Given::kDst) return true;
+    const Item& item = *frame_.item;
+    if (item.kind != Item::Kind::kAlgorithm || !item.builtin) return false;
+    Contract c;
+    c.kind = *item.builtin;
+    return g == Given::kRoot ? c.has_root() : c.kind == ContractKind::kSendRecv;
+  }
+
+  // --- expressions --------------------------------------------------------------------------------------------------
+
+  void expect_number(ExprId id) {
+    if (check(id) == Type::kNumber) return;
+    error(diag::kNotANumber, file_[id].span,
+          "expected a number, found the condition " + quoted(file_.text(file_[id].span)),
+          "`c ? 1 : 0` makes a number of it");
+  }
+
+  void expect_condition(ExprId id) {
+    if (check(id) == Type::kCondition) return;
+    error(diag::kNotACondition, file_[id].span,
+          "expected a condition, found the number " + quoted(file_.text(file_[id].span)), "compare it: `... != 0`");
+  }
+
+  Type check(ExprId id) {
+    Type type = check_kind(id);
+    file_[id].type = type;
+    return type;
+  }
+
+  Type check_kind(ExprId id) {
+    Expr& e = file_[id];  // stays where it is: the table does not grow any more
+    switch (e.kind) {
+      case Expr::Kind::kNumber:
+        return Type::kNumber;
+      case Expr::Kind::kName:
+        return check_name(e);
+      case Expr::Kind::kCall:
+        return check_call(e);
+      case Expr::Kind::kUnary:
+        if (e.op == Op::kNot) {
+          expect_condition(e.a);
+          return Type::kCondition;
+        }
+        expect_number(e.a);
+        return Type::kNumber;
+      case Expr::Kind::kBinary:
+        return check_binary(e);
+      case Expr::Kind::kSelect: {
+        expect_condition(e.a);
+        Type b = check(e.b), c = check(e.c);
+        if (b != c)
+          error(diag::kMixedKinds, e.span, "the two sides of `? :` are of two kinds: a number and a condition");
+        return b;
+      }
+    }
+    return Type::kNumber;
+  }
+
+  Type check_binary(Expr& e) {
+    switch (e.op) {
+      case Op::kAnd:
+      case Op::kOr:
+        expect_condition(e.a);
+        expect_condition(e.b);
+        return Type::kCondition;
+      case Op::kEqual:
+      case Op::kNotEqual: {
+        Type a = check(e.a), b = check(e.b);
+        if (a != b) error(diag::kMixedKinds, e.span, "a number is compared with a condition");
+        return Type::kCondition;
+      }
+      case Op::kLess:
+      case Op::kLessEqual:
+      case Op::kGreater:
+      case Op::kGreaterEqual:
+        expect_number(e.a);
+        expect_number(e.b);
+        return Type::kCondition;
+      default:
+        expect_number(e.a);
+        expect_number(e.b);
+        return Type::kNumber;
+    }
+  }
+
+  Type check_name(Expr& e) {
+    if (const Binding* b = lookup(e.name)) {
+      e.refers = Expr::Refers::kSlot;
+      e.target = b->slot;
+      return b->type;
+    }
+    for (const GivenRow& g : kGiven) {
+      if (e.name != g.name) continue;
+      if (given_allowed(g.id)) {
+        e.refers = Expr::Refers::kGiven;
+        e.target = static_cast<uint32_t>(g.id);
+        return g.type;
+      }
+      unknown_root(e, g);
+      return Type::kNumber;
+    }
+    if (e.name == "rings" || e.name == "trees") {
+      error(diag::kRingsUnavailable, e.span, quoted(e.name) + " of the machine are not available yet");
+      return Type::kNumber;
+    }
+    bool is_function = find(Item::Kind::kFunction, e.name).has_value();
+    for (const BuiltinRow& b : kBuiltins) is_function |= e.name == b.name;
+    if (is_function) {
+      error(diag::kFunctionWithoutCall, e.span, quoted(e.name) + " is a function: it is used with arguments",
+            "`" + std::string(e.name) + "(...)`");
+      return Type::kNumber;
+    }
+    std::string hint = did_you_mean(e.name, visible_names(), diagnostics_);
+    if (e.name == "all") hint = "`all` stands for all ranks: `buf[all][c]`, as the whole first index";
+    error(diag::kUnknownName, e.span, "unknown name " + quoted(e.name), hint);
+    return Type::kNumber;
+  }
+
+  void unknown_root(const Expr& e, const GivenRow& g) {
+    const Item& item = *frame_.item;
+    std::string rule, hint;
+    if (item.kind == Item::Kind::kAlgorithm) {
+      rule = quoted(item.contract) + (g.id == Given::kRoot ? " has no root" : " has neither src nor dst");
+      hint = g.id == Given::kRoot ? "broadcast, reduce, gather and scatter have one" : "sendrecv has them";
+    } else {
+      rule = std::string(kind_name(item.kind)) + " knows none";
+      hint = "make it a parameter";
+    }
+    error(diag::kNoRoot, e.span, quoted(e.name) + " has no meaning here: " + rule, hint);
+  }
+
+  Type check_call(Expr& e) {
+    for (ExprId a : e.arguments) expect_number(a);
+    Span name_span{e.span.begin, e.span.begin + static_cast<uint32_t>(e.name.size())};
+    if (auto f = find(Item::Kind::kFunction, e.name)) {
+      e.refers = Expr::Refers::kFunction;
+      e.target = *f;
+      if (states_[*f] == State::kRunning) self_called_.emplace(*f, true);
+      check_function(*f);
+      const Item& function = file_.items[*f];
+      if (!function.sound && states_[*f] != State::kRunning) frame_.item->sound = false;
+      if (function.parameters.size() != e.arguments.size())
+        wrong_count(diag::kWrongArgumentCount, e.span, e.name, e.arguments.size(), function.parameters.size(),
+                    function.parameters.size());
+      return function.type;
+    }
+    for (const BuiltinRow& b : kBuiltins) {
+      if (e.name != b.name) continue;
+      e.refers = Expr::Refers::kBuiltin;
+      e.target = static_cast<uint32_t>(b.id);
+      if (e.arguments.size() < b.least || e.arguments.size() > b.most)
+        wrong_count(diag::kWrongArgumentCount, e.span, e.name, e.arguments.size(), b.least, b.most);
+      return Type::kNumber;
+    }
+    std::string hint = did_you_mean(e.name, function_names(), diagnostics_);
+    if (hint.empty() && lookup(e.name) != nullptr) hint = quoted(e.name) + " is a variable";
+    if (e.name == "reduce") hint = "`reduce(...)` is the whole right side of a statement, over places";
+    error(diag::kUnknownFunction, name_span, "unknown function " + quoted(e.name), hint);
+    return Type::kNumber;
+  }
+
+  void wrong_count(DiagnosticId id, Span span, std::string_view name, size_t seen, size_t least, size_t most) {
+    std::string wanted = std::to_string(least);
+    if (most != least) wanted += " to " + std::to_string(most);
+    error(id, span,
+          quoted(name) + " takes " + wanted + (most == 1 ? " argument" : " arguments") + ", found " +
+              std::to_string(seen));
+  }
+
+  // --- items --------------------------------------------------------------------------------------------------------
+
+  void parameters(Item& item) {
+    for (Parameter& p : item.parameters) declare(p.name, p.span, Type::kNumber);
+  }
+
+  void check_function(uint32_t index) {
+    Item& item = file_.items[index];
+    if (states_[index] != State::kNew || !item.sound) return;
+    states_[index] = State::kRunning;
+    Frame saved = std::move(frame_);
+    frame_ = Frame{};
+    frame_.item = &item;
+    if (++function_depth_ > 100) {
+      error(diag::kNestedTooDeep, item.name_span, "functions use each other more than 100 deep");
+    } else {
+      push_block();
+      parameters(item);
+      if (item.value.valid()) {
+        frame_.returns = check(item.value);
+      } else {
+        if (!block(item.body, 1) && item.sound)
+          error(diag::kMissingReturn, item.name_span,
+                "function " + quoted(item.name) + " can end without a value: every path ends with `return`");
+      }
+      pop_block();
+      item.type = frame_.returns.value_or(Type::kNumber);
+      // A call of itself was taken for a number.
+      if (item.type == Type::kCondition && self_called_.contains(index))
+        error(diag::kMixedKinds, item.name_span, "a function that calls itself returns a number");
+    }
+    --function_depth_;
+    states_[index] = State::kDone;
+    frame_ = std::move(saved);
+  }
+
+  void check_item(Item& item) {
+    frame_ = Frame{};
+    frame_.item = &item;
+    push_block();
+    for (Parameter& p : item.parameters) {
+      if (p.value.valid() && !constant(p.value, p.default_value))
+        error(diag::kDefaultNotConstant, file_[p.value].span,
+              "the default of " + quoted(p.name) + " is not a constant: it is known before ranks and machine are",
+              "a number, or arithmetic on numbers; 0 can stand for `choose`, and a `let` can choose");
+    }
+    parameters(item);
+    if (item.kind == Item::Kind::kAlgorithm) contract(item);
+    block(item.body, 1);
+    if (item.kind == Item::Kind::kCollective && !frame_.has_chunks && item.sound)
+      error(diag::kMissingChunks, item.name_span,
+            "collective " + quoted(item.name) + " does not say how many blocks each rank has",
+            "`chunks in 1, out ranks`, for example");
+    pop_block();
+    frame_ = Frame{};
+  }
+
+  bool constant(ExprId id, int64_t& out) {
+    const Expr& e = file_[id];
+    int64_t a = 0, b = 0;
+    switch (e.kind) {
+      case Expr::Kind::kNumber:
+        return out = e.number, true;
+      case Expr::Kind::kUnary:
+        return constant(e.a, a) && apply(e.op, a, 0, out) == Fault::kNone;
+      case Expr::Kind::kBinary:
+        return constant(e.a, a) && constant(e.b, b) && apply(e.op, a, b, out) == Fault::kNone;
+      default:
+        return false;
+    }
+  }
+
+  void contract(Item& item) {
+    size_t seen = item.contract_arguments.size();
+    item.builtin = parse_contract_kind(item.contract);
+    if (item.builtin) {
+      Contract c;
+      c.kind = *item.builtin;
+      size_t most = c.kind == ContractKind::kSendRecv ? 2 : c.has_root() ? 1 : 0;
+      if (seen != 0 && seen != most)
+        wrong_count(diag::kContractArguments, item.contract_span, item.contract, seen, most, most);
+    } else if (auto found = find(Item::Kind::kCollective, item.contract)) {
+      item.collective = *found;
+      size_t wanted = file_.items[*found].parameters.size();
+      if (!file_.items[*found].sound) item.sound = false;
+      if (seen != wanted)
+        wrong_count(diag::kContractArguments, item.contract_span, item.contract, seen, wanted, wanted);
+    } else {
+      std::vector<std::string> names = contract_names();
+      for (const Item& i : file_.items)
+        if (i.kind == Item::Kind::kCollective) names.emplace_back(i.name);
+      error(diag::kUnknownCollective, item.contract_span, "unknown collective " + quoted(item.contract),
+            did_you_mean(item.contract, names, diagnostics_));
+    }
+    for (ExprId a : item.contract_arguments) expect_number(a);
+  }
+
+  // --- statements ---------------------------------------------------------------------------------------------------
+
+  // True if every path through it returns.
+  bool block(const std::vector<StmtId>& body, int depth) {
+    push_block();
+    bool returned = false, told = false;
+    for (StmtId id : body) {
+      if (returned && !told) {
+        error(diag::kUnreachable, file_[id].span, "this is never reached: the statement before it returns");
+        told = true;
+      }
+      returned |= statement(file_[id], depth);
+    }
+    pop_block();
+    return returned;
+  }
+
+  bool statement(Stmt& s, int depth) {
+    using K = Stmt::Kind;
+    Item& item = *frame_.item;
+    if (!belongs(s.kind, item.kind)) {
+      error(diag::kWrongPlace, s.span, std::string(statement_name(s.kind)) + " cannot stand in " + kind_name(item.kind),
+            item.kind == Item::Kind::kFunction     ? "a function consists of let, if and return"
+            : item.kind == Item::Kind::kCollective ? "a collective consists of chunks, ensure, let, for, if and require"
+            : s.kind == K::kReturn                 ? "only functions return"
+                                                   : "what must hold is said in a collective");
+      return false;
+    }
+    bool declares = s.kind == K::kChunks || s.kind == K::kTmp || s.kind == K::kInstances || s.kind == K::kHintLine;
+    if (declares && depth > 1) {
+      error(diag::kNestedDeclaration, s.span,
+            std::string(statement_name(s.kind)) + " stands inside a block: it holds for the whole " +
+                (item.kind == Item::Kind::kAlgorithm ? "algorithm" : "collective") + " and stands in its body itself");
+    }
+    if (declares && s.kind != K::kTmp && frame_.moved) {
+      error(diag::kLateDeclaration, s.span,
+            std::string(statement_name(s.kind)) +
+                " comes after a statement that moves data: it holds for all of them "
+                "and stands before the first");
+    }
+    switch (s.kind) {
+      case K::kTransfer:
+        transfer(s);
+        break;
+      case K::kLet: {
+        Type type = check(s.value);
+        s.slot = declare(s.name, s.name_span, type);
+        break;
+      }
+      case K::kFor:
+        push_block();
+        for (Iterator& i : s.iterators) {
+          expect_number(i.first);
+          expect_number(i.last);
+          if (i.step.valid()) expect_number(i.step);
+          i.slot = declare(i.name, i.name_span, Type::kNumber);
+        }
+        block(s.body, depth + 1);
+        pop_block();
+        break;
+      case K::kIf: {
+        expect_condition(s.value);
+        bool a = block(s.body, depth + 1);
+        bool b = block(s.otherwise, depth + 1);
+        return a && b && !s.otherwise.empty();
+      }
+      case K::kRequire:
+        expect_condition(s.value);
+        break;
+      case K::kReturn: {
+        Type type = check(s.value);
+        if (frame_.returns && *frame_.returns != type)
+          error(diag::kMixedKinds, s.span, "one `return` gives a number, another one a condition");
+        frame_.returns = type;
+        return true;
+      }
+      case K::kEnsure:
+        ensure(s);
+        break;
+      case K::kChunks:
+        chunks(s);
+        break;
+      case K::kTmp:
+        declare_tmp(s);
+        break;
+      case K::kInstances:
+        if (frame_.has_instances) error(diag::kDuplicateDeclaration, s.span, "`instances` is said twice");
+        frame_.has_instances = true;
+        expect_number(s.value);
+        break;
+      case K::kHintLine:
+        hints(s.hints, frame_.hint_lines);
+        break;
+    }
+    return false;
+  }
+
+  void chunks(Stmt& s) {
+    bool pair = s.second.valid();
+    if (pair != (frame_.item->kind == Item::Kind::kCollective)) {
+      error(diag::kChunksForm, s.span,
+            pair ? "an algorithm says into how many parts each block is cut: `chunks k`"
+                 : "a collective says the blocks of both sides: `chunks in A, out B`");
+    }
+    if (frame_.has_chunks) error(diag::kDuplicateDeclaration, s.span, "`chunks` is said twice");
+    frame_.has_chunks = true;
+    expect_number(s.value);
+    if (pair) expect_number(s.second);
+  }
+
+  void declare_tmp(Stmt& s) {
+    expect_number(s.value);
+    s.slot = static_cast<uint32_t>(frame_.tmp_names.size());
+    auto [it, fresh] = frame_.tmps.emplace(s.name, Binding{s.slot, 0, Type::kNumber, s.name_span});
+    if (!fresh) {
+      error(diag::kDuplicateName, s.name_span, "the scratch buffer " + quoted(s.name) + " is declared twice")
+          .notes.push_back({file_.range(it->second.span), "first here"});
+    }
+    if (frame_.tmp_names.size() >= 60000) error(diag::kTmpSize, s.span, "more than 60000 scratch buffers");
+    frame_.tmp_names.emplace_back(s.name);
+  }
+
+  // Words and repetitions; `seen` are the hints of the same statement or of the lines before.
+  void hints(std::vector<HintItem>& list, std::vector<HintItem>& seen) {
+    for (HintItem& h : list) {
+      if (std::any_of(seen.begin(), seen.end(), [&](const HintItem& o) { return o.kind == h.kind; }))
+        error(diag::kDuplicateHint, h.span,
+              "the hint " + quoted(file_.text(h.span)) + " repeats an earlier one of its kind");
+      seen.push_back(h);
+      if (h.value.valid()) expect_number(h.value);
+      if (h.kind == HintItem::Kind::kProtocol) word(h, diag::kUnknownProtocol, "protocol", {"ll", "ll128", "simple"});
+      if (h.kind == HintItem::Kind::kWire) word(h, diag::kUnknownWire, "wire type", {"bf16", "f16", "f8e4m3"});
+    }
+  }
+
+  void word(const HintItem& h, DiagnosticId id, const char* what, const std::vector<std::string>& allowed) {
+    if (std::find(allowed.begin(), allowed.end(), h.word) != allowed.end()) return;
+    std::string list;
+    for (const std::string& a : allowed) list += (list.empty() ? "" : ", ") + a;
+    error(id, h.span, std::string("unknown ") + what + " " + quoted(h.word) + ": it is one of " + list,
+          did_you_mean(h.word, allowed, diagnostics_));
+  }
+
+  // --- places -------------------------------------------------------------------------------------------------------
+
+  void buffer(Access& a) {
+    if (a.buffer == "buf") {
+      a.buffer_id = buffers::kBuf;
+    } else if (a.buffer == "in") {
+      a.buffer_id = buffers::kIn;
+    } else if (a.buffer == "out") {
+      a.buffer_id = buffers::kOut;
+    } else if (auto it = frame_.tmps.find(a.buffer); it != frame_.tmps.end()) {
+      a.buffer_id = buffers::kFirstTmp + it->second.slot;
+    } else {
+      std::vector<std::string> names = frame_.tmp_names;
+      for (const char* n : {"buf", "in", "out"}) names.emplace_back(n);
+      std::string hint = did_you_mean(a.buffer, names, diagnostics_);
+      error(diag::kUnknownBuffer, a.buffer_span, "unknown buffer " + quoted(a.buffer),
+            hint.empty() ? "scratch is declared: `tmp " + std::string(a.buffer) + "[places]`" : hint);
+    }
+  }
+
+  void rank_index(Index& i) {
+    if (i.is_range()) {
+      error(diag::kRangeAsRank, i.span, "a range of ranks: a place is on one rank, or on `all`",
+            "write a loop over the ranks");
+    } else if (const Expr& e = file_[i.first]; e.kind == Expr::Kind::kName && e.name == "all" && !lookup("all")) {
+      i.all = true;
+    } else {
+      expect_number(i.first);
+    }
+  }
+
+  void chunk_index(Index& i) {
+    expect_number(i.first);
+    if (i.is_range()) expect_number(i.last);
+  }
+
+  void transfer(Stmt& s) {
+    frame_.moved = true;
+    for (Access& a : s.accesses) {
+      buffer(a);
+      rank_index(a.rank);
+      chunk_index(a.chunk);
+    }
+    Access& dst = s.accesses[0];
+    if (dst.buffer == "in") {
+      error(diag::kReadOnlyIn, dst.span, "`in` is only read: the caller's input stays as it is",
+            "write to `buf`, `out` or a `tmp`");
+    }
+    if (dst.rank.all && (s.accumulates || s.reduces)) {
+      error(diag::kAllAccumulated, dst.span,
+            "a place on all ranks is only written by a plain copy: `buf[all][c] = buf[r][c]`",
+            "reduce on one rank first, then copy to all");
+    }
+    for (size_t i = 1; i < s.accesses.size(); ++i) {
+      Access& source = s.accesses[i];
+      if (!source.rank.all) continue;
+      if (!s.reduces) {
+        error(diag::kAllAsSource, source.span, "the places of all ranks are read only to be reduced",
+              "`= reduce(" + std::string(file_.text(source.span)) + ")`");
+      } else if (s.accesses.size() > 2 || s.accumulates) {
+        error(diag::kAllWithOthers, source.span,
+              "a reduction over all ranks stands alone: `x = reduce(buf[all][c])`, without other operands",
+              "add the others in a second statement");
+      }
+    }
+    std::vector<HintItem> seen;
+    hints(s.hints, seen);
+  }
+
+  // `ensure out[r][c] == ...`: a free name as an index of `out` runs over all ranks, or all blocks.
+  void bind(Index& i) {
+    if (i.is_range()) return;
+    const Expr& e = file_[i.first];
+    if (e.kind != Expr::Kind::kName || lookup(e.name) != nullptr || e.name == "all") return;
+    for (const GivenRow& g : kGiven)
+      if (e.name == g.name) return;
+    i.binder = declare(e.name, e.span, Type::kNumber);
+  }
+
+  void ensure(Stmt& s) {
+    push_block();
+    Access& dst = s.accesses[0];
+    bind(dst.rank);
+    bind(dst.chunk);
+    for (size_t i = 0; i < s.accesses.size(); ++i) {
+      Access& a = s.accesses[i];
+      const char* wanted = i == 0 ? "out" : "in";
+      if (a.buffer != wanted) {
+        error(diag::kEnsureBuffer, a.buffer_span,
+              "a promise says what `out` holds, in terms of `in`: expected `" + std::string(wanted) + "`, found " +
+                  quoted(a.buffer));
+      }
+      rank_index(a.rank);
+      chunk_index(a.chunk);
+      if (a.rank.all && i == 0)
+        error(diag::kEnsureBuffer, a.rank.span, "`out[all]`: a free name stands for every rank",
+              "`ensure out[r][...] == ...`");
+      if (a.rank.all && i > 0 && !s.reduces)
+        error(diag::kAllAsSource, a.span, "the places of all ranks are named only in a reduction",
+              "`== reduce(" + std::string(file_.text(a.span)) + ")`");
+    }
+    pop_block();
+  }
+
+  File& file_;
+  Diagnostics& diagnostics_;
+  std::unordered_map<std::string_view, uint32_t> items_[3];
+  std::vector<State> states_;
+  std::unordered_map<uint32_t, bool> self_called_;  // functions that were called while they were checked
+  int function_depth_ = 0;
+  Frame frame_;
+};
+
+}  // namespace
+
+void check(File& file, Diagnostics& diagnostics) { Checker(file, diagnostics).run(); }
+
+}  // namespace coll::dsl
