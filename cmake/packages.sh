@@ -3,7 +3,7 @@
 # What the program needs to be built.
 build_packages="cmake g++ ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev"
 # What the tests need besides.
-test_packages="libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev python3 ccache clang-format-19 clang-tidy-19"
+test_packages="libgtest-dev libbenchmark-dev python3 ccache clang-format-19 clang-tidy-19"
 
 # need_packages NAME...: installs those that are missing. When nothing is missing it touches neither apt nor the network,
 # so that a second run is quick and works offline.

@@ -212,8 +212,9 @@ class AlgorithmRunner : public Runner {
     if (options_.only_rank != kAllRanks) return;
     uint64_t total = schedule_.ops.size() + leaves;
     if (total > std::min(options_.max_ops, uint64_t{1} << 26) || total <= schedule_.ops.capacity()) return;
-    schedule_.ops.reserve(std::max<uint64_t>(total, schedule_.ops.size() * 2));
-    schedule_.sources.reserve(std::max<uint64_t>(total, schedule_.sources.size() * 2));
+    // Twice as much, since a second phase mostly follows; memory that is not touched costs nothing.
+    schedule_.ops.reserve(2 * total);
+    schedule_.sources.reserve(2 * total);
   }
 
   void leaf(Step& s) override {

@@ -1,15 +1,15 @@
 // The grammar is in README.md; the functions below follow it rule by rule.
 //
 // Words are contextual: a statement is told by its first tokens (`let` before a name, `for` before a name, a name
-// before `[`), so that all of them may be names too. Only buf, in, out and tmp are reserved. Lines matter in two
-// places only: a hint belongs to the statement on whose line it stands, and a call's `(` or a place's `[` stands on
-// the line of its name.
+// before `[`), so that all of them may be names too. Only buf, in, out and tmp are reserved. Lines matter in three
+// places: they end statements, a hint stands on the line on which its statement ends, and a call's `(` or a place's `[`
+// on the line of its name.
 #include "dsl/parser.h"
 
 #include <algorithm>
 #include <string>
 
-#include "dsl/diagnostics.h"
+#include "dsl/expression_parser.h"
 
 namespace coll::dsl {
 
@@ -23,14 +23,10 @@ const std::vector<std::string> kStatementWords = {"let",    "for",      "if",   
                                                   "via",    "protocol", "wire",      "else"};
 const std::vector<std::string> kItemWords = {"algorithm", "collective", "function", "pipeline", "operator"};
 
-bool is_reserved(std::string_view s) { return s == "buf" || s == "in" || s == "out" || s == "tmp"; }
-
-class Parser {
+class Parser : private ExpressionParser {
  public:
   Parser(const SourceFile& source, Tokens& tokens, Diagnostics& diagnostics)
-      : source_(source), tokens_(tokens.list), diagnostics_(diagnostics) {
-    file_.source = &source;
-  }
+      : ExpressionParser(source, tokens, diagnostics) {}
 
   File run() {
     while (peek().kind != kEnd) {
@@ -42,73 +38,6 @@ class Parser {
   }
 
  private:
-  // --- tokens -------------------------------------------------------------------------------------------------------
-
-  const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
-  std::string_view text(const Token& t) const { return source_.text().substr(t.begin, t.end - t.begin); }
-  void advance() {
-    if (at_ + 1 < tokens_.size()) ++at_;
-  }
-  bool is(TokenKind kind, size_t ahead = 0) const { return peek(ahead).kind == kind; }
-  bool is_word(std::string_view word, size_t ahead = 0) const { return is(kName, ahead) && text(peek(ahead)) == word; }
-  bool is_plain_name(size_t ahead = 0) const { return is(kName, ahead) && !is_reserved(text(peek(ahead))); }
-  bool accept(TokenKind kind) {
-    if (!is(kind)) return false;
-    advance();
-    return true;
-  }
-  bool accept_word(std::string_view word) {
-    if (!is_word(word)) return false;
-    advance();
-    return true;
-  }
-  uint32_t last_end() const { return at_ == 0 ? 0 : tokens_[at_ - 1].end; }
-
-  std::string seen(const Token& t) const {
-    if (t.kind == kEnd) return "the end of the file";
-    return quoted(text(t));
-  }
-
-  SourceRange range(Span s) const { return {&source_, s.begin, s.end}; }
-
-  // Where something is missing: at the next token if it is on this line, else just behind the last one.
-  Span here() const {
-    const Token& t = peek();
-    if (at_ > 0 && (t.newline_before || t.kind == kEnd)) {
-      const Token& last = tokens_[at_ - 1];
-      return {last.begin, last.end};
-    }
-    return {t.begin, std::max(t.end, t.begin)};
-  }
-
-  bool fail(DiagnosticId id, Span span, std::string message, std::string hint = {}) {
-    diagnostics_.error(id, range(span), std::move(message), std::move(hint));
-    sound_ = false;
-    return false;
-  }
-
-  bool expect(TokenKind kind, DiagnosticId id, const char* rule, std::string hint = {}) {
-    if (accept(kind)) return true;
-    return fail(id, here(), "expected `" + std::string(dsl::spelling(kind)) + "` " + rule + ", found " + seen(peek()),
-                std::move(hint));
-  }
-
-  bool name(std::string_view& out, Span& span, const char* of) {
-    const Token& t = peek();
-    if (t.kind == kName && is_reserved(text(t))) {
-      fail(diag::kReservedName, {t.begin, t.end},
-           quoted(text(t)) + " cannot be the name of " + of + ": buf, in, out and tmp are reserved");
-      advance();
-      return false;
-    }
-    if (t.kind != kName)
-      return fail(diag::kExpectedName, here(), std::string("expected the name of ") + of + ", found " + seen(t));
-    out = text(t);
-    span = {t.begin, t.end};
-    advance();
-    return true;
-  }
-
   // --- items --------------------------------------------------------------------------------------------------------
 
   bool at_item() const {
@@ -586,189 +515,7 @@ class Parser {
     return true;
   }
 
-  // --- expressions --------------------------------------------------------------------------------------------------
-
-  Token& peek_mutable() { return tokens_[at_]; }
-
-  ExprId make(Expr e, bool& ok) {
-    for (ExprId child : {e.a, e.b, e.c})
-      if (child.valid()) e.height = std::max<uint16_t>(e.height, file_[child].height + 1);
-    for (ExprId child : e.arguments) e.height = std::max<uint16_t>(e.height, file_[child].height + 1);
-    if (e.height > kMaxExprHeight) {
-      ok = fail(diag::kNestedTooDeep, {e.span.end - 1, e.span.end},
-                "expression nests deeper than " + std::to_string(kMaxExprHeight) + " levels",
-                "give parts of it names with `let`");
-    }
-    file_.exprs.push_back(std::move(e));
-    return ExprId(static_cast<uint32_t>(file_.exprs.size() - 1));
-  }
-
-  bool expression(ExprId& out) {
-    // Each level costs a few frames of this parser: the limit is about its stack, the other one about later walks'.
-    if (depth_ >= kMaxExprHeight) {
-      return fail(diag::kNestedTooDeep, {peek().begin, peek().end},
-                  "expression nests deeper than " + std::to_string(kMaxExprHeight) + " levels",
-                  "give parts of it names with `let`");
-    }
-    ++depth_;
-    bool ok = select(out);
-    --depth_;
-    return ok;
-  }
-
-  bool select(ExprId& out) {
-    if (!binary(out, 1)) return false;
-    if (!accept(kQuestion)) return true;
-    Expr e;
-    e.kind = Expr::Kind::kSelect;
-    e.a = out;
-    if (!expression(e.b)) return false;
-    if (!expect(kColon, diag::kExpectedColon, "and the other value after `?`")) return false;
-    if (!expression(e.c)) return false;
-    e.span = {file_[e.a].span.begin, last_end()};
-    bool ok = true;
-    out = make(std::move(e), ok);
-    return ok;
-  }
-
-  struct Level {
-    int precedence;  // 0: no operator
-    Op op;
-  };
-  static Level level(TokenKind kind) {
-    switch (kind) {
-      case kOr:
-        return {1, Op::kOr};
-      case kAnd:
-        return {2, Op::kAnd};
-      case kLess:
-        return {3, Op::kLess};
-      case kLessEqual:
-        return {3, Op::kLessEqual};
-      case kGreater:
-        return {3, Op::kGreater};
-      case kGreaterEqual:
-        return {3, Op::kGreaterEqual};
-      case kEqual:
-        return {3, Op::kEqual};
-      case kNotEqual:
-        return {3, Op::kNotEqual};
-      case kPlus:
-        return {4, Op::kAdd};
-      case kMinus:
-        return {4, Op::kSub};
-      case kStar:
-        return {5, Op::kMul};
-      case kSlash:
-        return {5, Op::kDiv};
-      case kPercent:
-        return {5, Op::kMod};
-      default:
-        return {0, Op::kAdd};
-    }
-  }
-
-  bool binary(ExprId& out, int least) {
-    if (!unary(out)) return false;
-    bool compared = false;
-    for (;;) {
-      const Token& t = peek();
-      Level l = level(t.kind);
-      if (l.precedence == 0 || l.precedence < least) return true;
-      if (l.precedence == 3) {
-        if (compared)
-          return fail(diag::kChainedComparison, {t.begin, t.end}, "comparisons cannot be chained",
-                      "write `a < b && b < c`");
-        compared = true;
-      }
-      advance();
-      Expr e;
-      e.kind = Expr::Kind::kBinary;
-      e.op = l.op;
-      e.a = out;
-      if (!binary(e.b, l.precedence + 1)) return false;
-      e.span = {file_[e.a].span.begin, last_end()};
-      bool ok = true;
-      out = make(std::move(e), ok);
-      if (!ok) return false;
-    }
-  }
-
-  bool unary(ExprId& out) {
-    const Token& t = peek();
-    if (t.kind != kMinus && t.kind != kNot) return primary(out);
-    if (depth_ >= kMaxExprHeight) return expression(out);  // reports it
-    uint32_t begin = t.begin;
-    Expr e;
-    e.kind = Expr::Kind::kUnary;
-    e.op = t.kind == kMinus ? Op::kNegate : Op::kNot;
-    peek_mutable().tight = true;
-    advance();
-    ++depth_;
-    bool ok = unary(e.a);
-    --depth_;
-    if (!ok) return false;
-    e.span = {begin, last_end()};
-    out = make(std::move(e), ok);
-    return ok;
-  }
-
-  bool primary(ExprId& out) {
-    const Token& t = peek();
-    Expr e;
-    e.span = {t.begin, t.end};
-    bool ok = true;
-    if (t.kind == kNumber) {
-      e.number = t.number;
-      advance();
-      out = make(std::move(e), ok);
-      return ok;
-    }
-    if (t.kind == kParenOpen) {
-      advance();
-      if (!expression(out)) return false;
-      return expect(kParenClose, diag::kUnclosedParen, "to close the parenthesis");
-    }
-    if (t.kind == kName && is(kBracketOpen, 1) && !t.newline_before && !peek(1).newline_before) {
-      return fail(diag::kDataInExpression, {t.begin, t.end},
-                  "`" + std::string(text(t)) + "[...]` is data: it cannot be part of an expression",
-                  "what moves where never depends on the data");
-    }
-    if (t.kind != kName || is_reserved(text(t))) {
-      return fail(diag::kExpectedExpression, here(), "expected a value, found " + seen(t));
-    }
-    e.kind = Expr::Kind::kName;
-    e.name = text(t);
-    advance();
-    if (is(kParenOpen) && !peek().newline_before) {
-      e.kind = Expr::Kind::kCall;
-      if (!arguments(e.arguments)) return false;
-      e.span.end = last_end();
-    }
-    out = make(std::move(e), ok);
-    return ok;
-  }
-
-  bool arguments(std::vector<ExprId>& out) {
-    peek_mutable().tight = true;
-    advance();  // (
-    if (accept(kParenClose)) return true;
-    do {
-      ExprId e;
-      if (!expression(e)) return false;
-      out.push_back(e);
-    } while (accept(kComma));
-    return expect(kParenClose, diag::kUnclosedParen, "after the arguments");
-  }
-
-  const SourceFile& source_;
-  std::vector<Token>& tokens_;
-  Diagnostics& diagnostics_;
-  File file_;
-  size_t at_ = 0;
   int nesting_ = 0;
-  int depth_ = 0;
-  bool sound_ = true;        // no mistake in this item so far
   bool lost_brace_ = false;  // a `}` was missing; told once
   Span misaligned_;          // first `{` of this item whose `}` stands left of it, if any
 };

@@ -39,6 +39,7 @@ bool Runner::run() {
           compile_statement(s, steps, visible);
           expect(count_leaves(steps));
           exec(steps);
+          current_ = nullptr;  // it pointed into `steps`
         }
       }
     }

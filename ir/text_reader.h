@@ -180,7 +180,7 @@ class HeadReader {
 void check_grids(TextReader&, const std::vector<Grid>&, const std::vector<uint32_t>& first_use);
 inline constexpr uint32_t kUnused = 0xffffffffu;
 
-// in[b]@r: a block of a promise.
-std::string range_words(uint64_t size, const char* one, const char* many);  // "places 0 to 7", "no places"
+// What a table or buffer of `size` has, for messages: "places 0 to 7", "only place 0", "no places".
+std::string range_words(uint64_t size, const char* one, const char* many);
 
 }  // namespace coll

@@ -172,6 +172,7 @@ std::string render(const VerifyResult& result) {
       text += fmt::format(", runs with {} slot{} per connection or more", result.least_slots,
                           result.least_slots == 1 ? "" : "s");
     text += '\n';
+    if (result.peers_read_in) text += "  peers read raw inputs: not for premul\n";
     if (!result.bits_note.empty()) text += fmt::format("  {}\n", result.bits_note);
     return text;
   }

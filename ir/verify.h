@@ -66,6 +66,9 @@ struct VerifyResult {
   bool exact = false;        // contents kept as exact structures (else 128-bit sums)
   bool bits_equal = false;   // outputs that must be equal have equal reduction trees on all ranks
   std::string bits_note;     // why not, when they differ: "rank 0 and rank 1 sum out[0] in different orders"
+  // A rank reads a peer's `in` itself (get, in-switch reduction). Then premul must be refused at run time: the owner
+  // scales by a factor of its own when it first reads `in`, and no peer may see the raw data.
+  bool peers_read_in = false;
   uint64_t instructions = 0;
   bool ok() const { return verdict == Verdict::kProved; }
 };

@@ -292,6 +292,8 @@ class Contents {
       if (!missing.empty()) lines.push_back("it lacks " + list_of(missing));
       if (!twice.empty()) lines.push_back("it counts " + list_of(twice));
       if (!foreign.empty()) lines.push_back("it holds " + list_of(foreign) + ", which does not belong there");
+      if (held.reducer != kNone && held.reducer != held.writer)
+        lines.push_back(fmt::format("its last reduction is {}", who(t_, held.reducer)));
       lines.push_back(fmt::format("it was last written by {}", who(t_, held.writer)));
     }
     Fault fault = !foreign.empty() ? Fault::kWrong : !twice.empty() ? Fault::kDuplicated : Fault::kMissing;

@@ -295,25 +295,32 @@ class Races {
     auto name = [&](Node node) {
       return who(t_, node.instruction) + (calls_ > 1 ? fmt::format(" of call {}", node.call + 1) : "");
     };
-    std::vector<std::string> lines{
-        fmt::format("{} and {} touch {} in no certain order", name(earlier), name(later), shared(earlier, later))};
-    lines.push_back(fmt::format("{} {}", name(earlier), doing(earlier)));
-    lines.push_back(fmt::format("{} {}", name(later), doing(later)));
+    std::vector<std::string> lines;
+    std::vector<Touch> first = touches_of(earlier), second = touches_of(later);
+    for (const Touch& x : first) {
+      auto meets = [&](const Touch& y) { return x.at == y.at && (x.writes || y.writes); };
+      auto y = std::find_if(second.begin(), second.end(), meets);
+      if (y == second.end()) continue;
+      lines.push_back(fmt::format("{} {}", name(earlier), doing(x)));
+      lines.push_back(fmt::format("{} {}, and nothing says which comes first", name(later), doing(*y)));
+      if (x.buffer != y->buffer) lines.push_back("the two are the same memory when called in place");
+      break;
+    }
     if (earlier.call != later.call)
       lines.push_back(
           "nothing keeps ranks from entering the next call at different times: signal that the memory is free");
     return refuse_at(t_, result_, Fault::kRace, later.instruction, std::move(lines));
   }
 
-  // The ranges of the owner's memory that an instruction touches, as flat indices; `in` under its place of `out`.
-  struct Range {
-    uint32_t begin, end;
+  // The places of the owner's memory that an instruction touches, as flat indices; `in` under its place of `out`.
+  struct Touch {
+    uint32_t at;
     bool writes;
     uint16_t buffer;
     uint32_t grid, place;
   };
-  std::vector<Range> ranges(Node node) const {
-    std::vector<Range> list;
+  std::vector<Touch> touches_of(Node node) const {
+    std::vector<Touch> list;
     const Instruction& in = plan_.instructions[node.instruction];
     uint32_t rank = t_.rank_of(node.instruction);
     for (uint32_t o = 0; o < static_cast<uint32_t>(in.source_count) + in.destination_count; ++o) {
@@ -328,29 +335,14 @@ class Races {
         } else {
           at = index(in, operand) + n;
         }
-        list.push_back({at, at + 1, o >= in.source_count, operand.buffer, in.grid, place});
+        list.push_back({at, o >= in.source_count, operand.buffer, in.grid, place});
       }
     }
     return list;
   }
-  std::string shared(Node a, Node b) const {
-    std::vector<Range> second = ranges(b);
-    for (const Range& x : ranges(a))
-      for (const Range& y : second)
-        if (x.begin == y.begin && (x.writes || y.writes)) {
-          const Range& named = x.writes ? x : y;
-          return place_name(t_, owner_, named.buffer, named.grid, named.place);
-        }
-    return fmt::format("memory of rank {}", owner_);
-  }
-  std::string doing(Node node) const {
-    const Range* written = nullptr;
-    std::vector<Range> list = ranges(node);
-    for (const Range& r : list)
-      if (r.writes && written == nullptr) written = &r;
-    if (written) return "writes " + place_name(t_, owner_, written->buffer, written->grid, written->place);
-    if (list.empty()) return "reads it";
-    return "reads " + place_name(t_, owner_, list[0].buffer, list[0].grid, list[0].place);
+  // What an instruction does with a place of the two that both touch: "writes out[3] of rank 2".
+  std::string doing(const Touch& r) const {
+    return fmt::format("{} {}", r.writes ? "writes" : "reads", place_name(t_, owner_, r.buffer, r.grid, r.place));
   }
 
   const Tables& t_;

@@ -114,6 +114,7 @@ Provenance provenance(const Tables& t, const std::vector<uint32_t>& order, uint3
       if (weight == 0) continue;
       if (!result.written) result.writer = *it;
       result.written = true;
+      if (result.reducer == kNone && in.source_count > 1) result.reducer = *it;
       auto pass_on = [&](const Operand& o, uint32_t owner) {
         if (o.buffer == buffers::kIn) {
           add(leaves[t.in_index(owner, in.grid, o.place + i)], weight);

@@ -30,6 +30,7 @@ struct Contribution {
 struct Provenance {
   bool written = false;
   uint32_t writer = kNone;                  // the last instruction that wrote the place
+  uint32_t reducer = kNone;                 // the last reduction on the way to it
   std::vector<Contribution> contributions;  // sorted by leaf
 };
 

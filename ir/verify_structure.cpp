@@ -190,8 +190,11 @@ class Structure {
                                       name_of(o, rank, i, 0))});
       if (o.space == Space::kPeer || o.space == Space::kGroup) t_.reaches_peers = true;
     }
-    for (const Operand& o : plan_.sources(i))
-      if (o.space == Space::kPeer || o.space == Space::kGroup) t_.reaches_peers = true;
+    for (const Operand& o : plan_.sources(i)) {
+      if (o.space != Space::kPeer && o.space != Space::kGroup) continue;
+      t_.reaches_peers = true;
+      result_.peers_read_in |= o.buffer == buffers::kIn;
+    }
     return check_fit(rank, id) && check_overlap(rank, id) && note_connections(lane, id);
   }
 

@@ -62,8 +62,8 @@ class Direct {
   };
 
   // Counter ids of a connection: data (avail) is waited for by the destination, back (ready, done) by the source.
-  uint32_t data_counter(uint32_t connection) const { return 2 * connection; }
-  uint32_t back_counter(uint32_t connection) const { return 2 * connection + 1; }
+  uint32_t data_counter(uint32_t connection) const { return first_counter_ + 2 * connection; }
+  uint32_t back_counter(uint32_t connection) const { return first_counter_ + 2 * connection + 1; }
 
   void number_messages() {
     number_.assign(draft_.messages.size(), 0);
@@ -72,6 +72,7 @@ class Direct {
   }
 
   void make_counters() {
+    first_counter_ = static_cast<uint32_t>(draft_.counters.size());
     for (const DraftConnection& c : draft_.connections) {
       const char* data = put_ ? "data" : "avail";
       const char* back = put_ ? "ready" : "done";
@@ -94,7 +95,7 @@ class Direct {
         if (a.removed) continue;
         auto each_local = [&](auto f) {
           for (const Operand& o : draft_.all_operands(a)) {
-            if (o.space != Space::kLocal) continue;
+            if (!is_own(o)) continue;
             for (uint32_t p = 0; p < a.length; ++p) f(locations.of(o.buffer, o.place + p));
           }
         };
@@ -209,7 +210,7 @@ class Direct {
           must_wait[i] |= written_later[locations.of(from.buffer, from.place + p)];
       }
       for (const Operand& o : draft_.destinations(a)) {
-        if (o.space != Space::kLocal) continue;
+        if (!is_own(o)) continue;
         for (uint32_t p = 0; p < a.length; ++p) written_later[locations.of(o.buffer, o.place + p)] = 1;
       }
     }
@@ -257,6 +258,7 @@ class Direct {
 
   Draft& draft_;
   bool put_;
+  uint32_t first_counter_ = 0;
   std::vector<uint32_t> number_;  // of each message: 1, 2, ... on its connection
   std::vector<Target> targets_;   // of each message, put only
 };

@@ -32,11 +32,12 @@ struct Action {
   uint32_t first_part = 0;
   uint32_t length = 1;
   uint32_t line = 0;
-  uint32_t lane = kNoIndex;         // among the rank's lanes
-  uint32_t message_in = kNoIndex;   // message received
-  uint32_t message_out = kNoIndex;  // message sent
-  uint32_t fused_send = kNoIndex;   // the send action that this one does too
-  uint32_t counter = 0, value = 0;  // signal, wait
+  uint32_t lane = kNoIndex;          // among the rank's lanes
+  uint32_t message_in = kNoIndex;    // message received
+  uint32_t message_out = kNoIndex;   // message sent
+  uint32_t fused_send = kNoIndex;    // the send action that this one does too
+  uint32_t counter = 0, value = 0;   // signal, wait
+  uint32_t switch_owner = kNoIndex;  // part of an operation in the switch: the rank that starts it
 };
 
 struct Message {
@@ -80,6 +81,10 @@ struct Draft {
     return {&operands[a.first_operand], static_cast<size_t>(a.source_count) + a.destination_count};
   }
 };
+
+// True for an operand that is (also) memory of the action's own rank. A signal or wait of an operation that a peer does
+// on our memory carries such operands, to tell what it stands for; they are not emitted.
+inline bool is_own(const Operand& o) { return o.space == Space::kLocal || o.space == Space::kGroup; }
 
 // Numbers the memory of one rank that dependences and lifetimes speak of: `out` places, then scratch places; when the
 // plan may run in place, an `in` place is the `out` place that it lies on, else it has a number of its own.

@@ -88,7 +88,7 @@ class Dependences {
   template <class F>
   void for_each_location(const Locations& locations, const Action& a, std::span<const Operand> operands, F f) {
     for (const Operand& o : operands) {
-      if (o.space != Space::kLocal) continue;
+      if (!is_own(o)) continue;
       for (uint32_t i = 0; i < a.length; ++i) f(locations.of(o.buffer, o.place + i));
     }
   }

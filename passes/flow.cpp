@@ -20,7 +20,7 @@ Flow analyse_flow(const Draft& draft) {
       const Action& a = draft.actions[index];
       if (a.removed) continue;
       for (const Operand& source : draft.sources(a)) {
-        if (source.space != Space::kLocal) continue;
+        if (!is_own(source)) continue;
         uint32_t first_writer = kNoIndex;
         bool same = true;
         for (uint32_t i = 0; i < a.length; ++i) {
@@ -42,7 +42,7 @@ Flow analyse_flow(const Draft& draft) {
         if (exactly && can) flow.forwards.emplace_back(first_writer, index);
       }
       for (const Operand& to : draft.destinations(a)) {
-        if (to.space != Space::kLocal) continue;
+        if (!is_own(to)) continue;
         for (uint32_t i = 0; i < a.length; ++i) writer[locations.of(to.buffer, to.place + i)] = index;
       }
     }

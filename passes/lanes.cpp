@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "passes/diagnostics.h"
 #include "passes/steps.h"
@@ -39,6 +40,7 @@ class LanesOfRank {
     match_streams();
     merge_rest();
     number_lanes(diagnostics);
+    open_switch_lanes();
     place_actions();
     for (uint32_t i = begin_; i < end_; ++i) draft_.actions[i].at = draft_.actions[i].position;
     if (options_.fuse) fuse();
@@ -256,6 +258,17 @@ class LanesOfRank {
                       "leave the hint out; lanes are assigned by load");
   }
 
+  // Operations in the switch have a lane for each rank that starts them: counters have one lane at either end.
+  void open_switch_lanes() {
+    for (uint32_t i = begin_; i < end_; ++i) {
+      Action& a = draft_.actions[i];
+      if (a.switch_owner == kNoIndex) continue;
+      auto [it, fresh] = switch_lanes_.try_emplace(a.switch_owner, lane_count_);
+      if (fresh) ++lane_count_;
+      a.lane = it->second;
+    }
+  }
+
   // Transfers run where their connection is; local work runs where its data arrive, else where its result is used.
   void place_actions() {
     std::vector<uint64_t> load(std::max<uint32_t>(1, lane_count_), 0);
@@ -267,7 +280,7 @@ class LanesOfRank {
       if (a.removed) continue;
       uint32_t latest = kNoIndex;
       for (const Operand& source : draft_.sources(a)) {
-        if (source.space != Space::kLocal) continue;
+        if (!is_own(source)) continue;
         for (uint32_t p = 0; p < a.length; ++p) {
           uint32_t w = writer[locations.of(source.buffer, source.place + p)];
           if (w == kNoIndex) continue;
@@ -277,7 +290,9 @@ class LanesOfRank {
           if (latest == kNoIndex || w > latest) latest = w;
         }
       }
-      if (a.message_in != kNoIndex) {
+      if (a.switch_owner != kNoIndex) {
+        // has its lane
+      } else if (a.message_in != kNoIndex) {
         a.lane = receives_[slot_of_[connection_in(a)]].lane;
       } else if (a.message_out != kNoIndex) {
         a.lane = sends_[slot_of_[connection_out(a)]].lane;
@@ -291,7 +306,7 @@ class LanesOfRank {
         load[a.lane] += a.length;
         // A local writer of its operands that had no data to follow goes along with its first reader.
         for (const Operand& source : draft_.sources(a)) {
-          if (source.space != Space::kLocal) continue;
+          if (!is_own(source)) continue;
           for (uint32_t p = 0; p < a.length; ++p) {
             uint32_t w = writer[locations.of(source.buffer, source.place + p)];
             if (w == kNoIndex || draft_.actions[w].lane != kNoIndex) continue;
@@ -301,7 +316,7 @@ class LanesOfRank {
         }
       }
       for (const Operand& to : draft_.destinations(a)) {
-        if (to.space != Space::kLocal) continue;
+        if (!is_own(to)) continue;
         for (uint32_t p = 0; p < a.length; ++p) writer[locations.of(to.buffer, to.place + p)] = i;
       }
     }
@@ -393,6 +408,7 @@ class LanesOfRank {
   std::vector<uint32_t>& slot_of_;
   std::vector<End> receives_, sends_;
   uint32_t lane_count_ = 0;
+  std::map<uint32_t, uint32_t> switch_lanes_;  // owner -> lane
 };
 
 }  // namespace

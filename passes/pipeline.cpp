@@ -84,7 +84,7 @@ std::optional<Plan> lower(const Schedule& schedule, const LowerOptions& options,
   auto show_plan = [&] { return print_plan(plan); };
 
   // Statements over all ranks' memory become each rank's actions; `buf` becomes `in`, `out` or scratch.
-  pass("resolve", [&] { draft = resolve(schedule, diagnostics); }, show_draft);
+  pass("resolve", [&] { draft = resolve(schedule, options.switch_hardware && whole, diagnostics); }, show_draft);
   if (diagnostics.has_errors()) return std::nullopt;
 
   // A receive into scratch that one local action reads is done by that action.

@@ -1,13 +1,13 @@
 // Pass 1: from statements over all ranks' memory to each rank's own actions.
 //
-// - `buf` becomes `in`, `out` or scratch: a place is read from `in` until it has been written, and written to `out`
-//   where the contract gives the rank that block, else to scratch. `in` is never written. So one plan serves out of
-//   place and in place: only the addresses differ.
+// - Places become spots in `in`, `out` or scratch (buffer_map.h).
 // - A statement between ranks becomes messages (a send here, a receive there); one within a rank a copy or reduction.
 //   A reduction with several remote sources is folded one source at a time, in the listed order, so that every rank
 //   that folds the same list builds the same expression.
+// - A range that is read while part of it still lies in `in` is first completed where it is written: the message stays
+//   whole, and its pieces are the same whichever end is compiled. (The copy is one onto itself in place.)
 // - Output places that the contract wants to be the rank's own input, and that no statement wrote, are copied at the
-//   end (on a place in itself in place, which the executor skips).
+//   end.
 //
 // Everything about a rank is decided from the statements that touch it, in their order; so one rank's part can be
 // compiled alone.
@@ -17,6 +17,7 @@
 #include <set>
 
 #include "ir/support/check.h"
+#include "passes/buffer_map.h"
 #include "passes/diagnostics.h"
 #include "passes/steps.h"
 
@@ -24,43 +25,40 @@ namespace coll {
 
 namespace {
 
-// Where a place of the program lies on its rank.
-struct Spot {
-  uint16_t buffer = 0;
-  uint32_t place = 0;
-};
+// Place::buffer of a source that was copied to scratch: Place::place is its first scratch place.
+constexpr uint16_t kAside = 0xffff;
 
 class Resolver {
  public:
-  Resolver(const Schedule& schedule, Diagnostics& diagnostics, Draft& draft)
-      : s_(schedule), c_(schedule.contract), diagnostics_(diagnostics), draft_(draft) {}
+  Resolver(const Schedule& schedule, bool in_switch, Diagnostics& diagnostics, Draft& draft)
+      : s_(schedule),
+        c_(schedule.contract),
+        in_switch_(in_switch),
+        diagnostics_(diagnostics),
+        draft_(draft),
+        map_(schedule) {}
 
   void run();
 
  private:
-  struct RankState {
-    uint32_t in_places = 0, out_places = 0;
-    int64_t in_first = 0, out_first = 0;  // place of `buf` at which in / out begin
-    uint32_t shadow = 0;                  // virtual scratch places [0, shadow): `buf` places without `out`
-    uint32_t virtual_places = 0;
-    std::vector<uint8_t> out_written, scratch_written;
-  };
-
-  bool compiled(uint32_t rank) const { return s_.only_rank == kAllRanks || s_.only_rank == rank; }
-  void start_rank(uint32_t rank);
+  bool compiled(uint32_t rank) const { return map_.compiled(rank); }
   void statement(const ScheduleOp& op);
   void statement_on(const ScheduleOp& op, uint32_t destination_rank, bool stage_sources);
   // Appends the statement's sources with `all` written out.
   void list_sources(const ScheduleOp& op, uint32_t destination_rank);
   bool overlaps_itself(uint32_t rank, const Place& destination, const Place& source, uint32_t length) const;
 
-  bool same_memory(uint32_t rank, const Spot& a, const Spot& b) const;
-
-  Spot read(const Place& place, uint32_t i, const ScheduleOp& op);
-  Spot write(const Place& place, uint32_t i) const;
-  void mark_written(const Place& place, uint32_t length);
-  void find_parts(const ScheduleOp& op, uint32_t length);
-  void run_of(const ScheduleOp& op, uint32_t destination_rank, uint32_t length);
+  Spot read(const ScheduleOp& op, const Place& place, uint32_t part, uint32_t from, uint32_t length);
+  void report_unwritten(const ScheduleOp& op, const Place& place, uint32_t i);
+  void mark_written(const Place& place, uint32_t length) {
+    for (uint32_t i = 0; i < length; ++i) map_.mark_written(place, i);
+  }
+  uint32_t part_of(const Place& place) const;
+  void find_parts(const ScheduleOp& op, uint32_t from, uint32_t length);
+  void run_of(const ScheduleOp& op, uint32_t destination_rank, uint32_t from, uint32_t length);
+  void copy(const ScheduleOp& op, uint32_t rank, Spot from, Spot to);
+  bool switch_statement(const ScheduleOp& op);
+  void synchronise(const ScheduleOp& op, Opcode code, uint32_t rank, uint32_t owner, uint32_t counter, uint32_t value);
   void complete_outputs();
 
   uint32_t operand(Operand o) {
@@ -69,7 +67,6 @@ class Resolver {
   }
   Operand local(Spot spot) const { return {Space::kLocal, spot.buffer, 0, spot.place}; }
   Action& action(const ScheduleOp& op, Opcode code, uint32_t rank, uint32_t length);
-  uint32_t fresh_scratch(uint32_t rank, uint32_t length);
   uint32_t send(const ScheduleOp& op, uint32_t from_rank, Spot spot, uint32_t to_rank, uint32_t length);
   SourceRange range(const ScheduleOp& op) const {
     return op.line < s_.line_ranges.size() ? s_.line_ranges[op.line] : SourceRange{};
@@ -78,86 +75,64 @@ class Resolver {
 
   const Schedule& s_;
   const Contract& c_;
+  bool in_switch_;
   Diagnostics& diagnostics_;
   Draft& draft_;
-  std::vector<RankState> ranks_;
+  BufferMap map_;
   uint32_t position_ = 0;
   uint32_t first_part_ = 0;
   std::set<uint32_t> reported_lines_;
+  std::vector<uint32_t> switch_counters_, switch_turns_;  // by (owner, rank): first counter, operations so far
 
   std::vector<Place> source_places_;       // of the statement at hand, `all` written out
+  std::vector<uint32_t> source_parts_;     // of each source at place 0, see part_of
   std::vector<Spot> source_spots_;         // of the run at hand
   std::vector<uint32_t> source_messages_;  // message of each source, or kNoIndex when it is local
 };
 
-void Resolver::start_rank(uint32_t rank) {
-  RankState& state = ranks_[rank];
-  state.in_places = c_.in_blocks(rank) * parts();
-  state.out_places = c_.out_blocks(rank) * parts();
-  state.in_first = static_cast<int64_t>(c_.in_offset(rank)) * parts();
-  state.out_first = static_cast<int64_t>(c_.out_offset(rank)) * parts();
-  uint32_t buf_places = c_.buf_blocks() * parts();
-  bool out_covers_buf = state.out_first == 0 && state.out_places == buf_places;
-  state.shadow = out_covers_buf ? 0 : buf_places;
-  state.virtual_places = state.shadow;
-  for (const Tmp& tmp : s_.tmps) state.virtual_places += tmp.places;
-  state.out_written.assign(state.out_places, 0);
-  state.scratch_written.assign(state.virtual_places, 0);
-}
-
-// The spot that place i of an access lies on when it is written.
-Spot Resolver::write(const Place& place, uint32_t i) const {
-  const RankState& state = ranks_[place.rank];
-  uint32_t p = place.place + i;
-  if (place.buffer == buffers::kOut) return {buffers::kOut, p};
-  COLL_CHECK(place.buffer != buffers::kIn, "the front end and the schedule reader refuse statements that write `in`");
-  if (place.buffer == buffers::kBuf) {
-    int64_t out = static_cast<int64_t>(p) - state.out_first;
-    if (out >= 0 && out < static_cast<int64_t>(state.out_places)) return {buffers::kOut, static_cast<uint32_t>(out)};
-    return {buffers::kScratch, p};
-  }
-  uint32_t base = state.shadow;
-  for (uint16_t t = buffers::kFirstTmp; t < place.buffer; ++t) base += s_.tmps[t - buffers::kFirstTmp].places;
-  return {buffers::kScratch, base + p};
-}
-
-// The spot that place i of an access is read from; reports a read of what nobody wrote.
-Spot Resolver::read(const Place& place, uint32_t i, const ScheduleOp& op) {
-  RankState& state = ranks_[place.rank];
-  uint32_t p = place.place + i;
+// The spot that places [from, from + length) of an operand are read from: all in `in` if none has been written, else
+// all where they are written; what is still in `in` then is copied there first. Reports a read of what nobody wrote.
+// `part` is the part of the operand's place 0.
+Spot Resolver::read(const ScheduleOp& op, const Place& place, uint32_t part, uint32_t from, uint32_t length) {
   if (place.buffer == buffers::kIn) {
-    // In place, the input may be gone already.
-    int64_t alias = static_cast<int64_t>(p) + c_.inplace_shift(place.rank) * parts();
-    if (alias >= 0 && alias < static_cast<int64_t>(state.out_places) && state.out_written[alias])
-      draft_.inplace = false;
-    return {buffers::kIn, p};
+    for (uint32_t i = from; i < from + length; ++i)
+      if (map_.input_gone_in_place(place, i)) draft_.inplace = false;
+    return {buffers::kIn, place.place + from};
   }
-  Spot spot = write(place, i);
-  bool written = spot.buffer == buffers::kOut ? state.out_written[spot.place] : state.scratch_written[spot.place];
-  if (written) return spot;
-  if (place.buffer == buffers::kBuf) {
-    int64_t in = static_cast<int64_t>(p) - state.in_first;
-    if (in >= 0 && in < static_cast<int64_t>(state.in_places)) return {buffers::kIn, static_cast<uint32_t>(in)};
+  uint32_t written = 0;
+  for (uint32_t i = from; i < from + length; ++i) written += map_.written(place, i);
+  Spot target = map_.write_spot(place, from);
+  if (written == length) return target;
+  Spot input, ignored;
+  bool all_have_input = map_.input_spot(place, from, input) && map_.input_spot(place, from + length - 1, ignored);
+  if (written == 0 && all_have_input) return input;
+  for (uint32_t i = from; i < from + length; ++i) {
+    if (map_.written(place, i)) continue;
+    if (!map_.input_spot(place, i, input)) {
+      report_unwritten(op, place, i);
+      return target;
+    }
+    uint32_t run = 1;
+    while (i + run < from + length && !map_.written(place, i + run) && map_.input_spot(place, i + run, ignored)) ++run;
+    first_part_ = (part + i) % parts();
+    Action& a = action(op, Opcode::kCopy, place.rank, run);
+    a.source_count = a.destination_count = 1;
+    operand(local(input));
+    operand(local(map_.write_spot(place, i)));
+    for (uint32_t j = 0; j < run; ++j) map_.mark_written(place, i + j);
   }
-  if (reported_lines_.insert(op.line).second) {
-    diagnostics_.error(
-        diag::kReadUnwritten, range(op),
-        fmt::format("rank {} reads `{}[{}][{}]`, which no statement before has written", place.rank,
-                    s_.buffer_name(place.buffer), place.rank, p),
-        place.buffer == buffers::kBuf
-            ? fmt::format("`{}` gives this rank no input there; every other place must be written first", c_.name)
-            : "statements run in the order in which they are written");
-  }
-  return spot;
+  return target;
 }
 
-void Resolver::mark_written(const Place& place, uint32_t length) {
-  RankState& state = ranks_[place.rank];
-  for (uint32_t i = 0; i < length; ++i) {
-    Spot spot = write(place, i);
-    if (spot.buffer == buffers::kOut) state.out_written[spot.place] = 1;
-    if (spot.buffer == buffers::kScratch) state.scratch_written[spot.place] = 1;
-  }
+void Resolver::report_unwritten(const ScheduleOp& op, const Place& place, uint32_t i) {
+  if (!reported_lines_.insert(op.line).second) return;
+  diagnostics_.error(
+      diag::kReadUnwritten, range(op),
+      fmt::format("rank {} reads `{}[{}][{}]`, which no statement before has written", place.rank,
+                  s_.buffer_name(place.buffer), place.rank, place.place + i),
+      place.buffer == buffers::kBuf
+          ? fmt::format("`{}` gives this rank no input there; every other place must be written first", c_.name)
+          : "statements run in the order in which they are written");
 }
 
 Action& Resolver::action(const ScheduleOp& op, Opcode code, uint32_t rank, uint32_t length) {
@@ -173,13 +148,6 @@ Action& Resolver::action(const ScheduleOp& op, Opcode code, uint32_t rank, uint3
   a.first_operand = static_cast<uint32_t>(draft_.operands.size());
   draft_.actions.push_back(a);
   return draft_.actions.back();
-}
-
-uint32_t Resolver::fresh_scratch(uint32_t rank, uint32_t length) {
-  uint32_t first = ranks_[rank].virtual_places;
-  ranks_[rank].virtual_places += length;
-  ranks_[rank].scratch_written.resize(first + length, 1);
-  return first;
 }
 
 // A message and, if its source is compiled, the send.
@@ -222,6 +190,8 @@ void Resolver::list_sources(const ScheduleOp& op, uint32_t destination_rank) {
       source_places_.push_back(one);
     }
   }
+  source_parts_.clear();
+  for (const Place& place : source_places_) source_parts_.push_back(part_of(place));
 }
 
 // True if a statement's source lies on its destination at another offset, so that writing would change what is still
@@ -232,55 +202,49 @@ bool Resolver::overlaps_itself(uint32_t rank, const Place& destination, const Pl
   return high - low < length;
 }
 
-// True if two spots of a rank are the same memory, out of place or in place.
-bool Resolver::same_memory(uint32_t rank, const Spot& a, const Spot& b) const {
-  auto unified = [&](const Spot& spot) -> std::pair<uint16_t, int64_t> {
-    int64_t alias = spot.place + c_.inplace_shift(rank) * static_cast<int64_t>(parts());
-    if (spot.buffer == buffers::kIn && c_.offers_inplace() && alias >= 0) return {buffers::kOut, alias};
-    return {spot.buffer, spot.place};
-  };
-  return unified(a) == unified(b);
+// The part of its block that a place is, or kLongestPart for a place of a tmp. A function of the statement alone, so
+// that both ends of a message agree, whichever of them is compiled.
+uint32_t Resolver::part_of(const Place& place) const {
+  return place.buffer >= buffers::kFirstTmp ? kLongestPart : place.place % parts();
 }
 
-// Which extent the places of a run move: that of its sources in user buffers, which must agree. The destination (the
-// last spot) may be of the same or a lower part. (A higher one would cut the data short: 10 elements in 8 parts, part 1
-// into the place of part 2.)
-void Resolver::find_parts(const ScheduleOp& op, uint32_t length) {
-  uint32_t k = s_.grids[op.grid].parts;
+// Which extent the places [from, from + length) of a statement move: that of its sources that are parts of blocks,
+// which must agree. The destination may be of the same or a lower part. (A higher one would cut the data short: 10
+// elements in 8 parts, part 1 into the place of part 2.)
+void Resolver::find_parts(const ScheduleOp& op, uint32_t from, uint32_t length) {
+  uint32_t k = parts();
   first_part_ = 0;
   if (k == 1) return;
-  first_part_ = kLongestPart;
-  for (const Spot& spot : source_spots_) {
-    if (spot.buffer == buffers::kScratch || first_part_ != kLongestPart) continue;
-    first_part_ = spot.place % k;
-  }
-  if (first_part_ == kLongestPart) return;
-  for (size_t s = 0; s < source_spots_.size(); ++s) {
-    const Spot& spot = source_spots_[s];
-    bool is_destination = s + 1 == source_spots_.size();
-    if (spot.buffer == buffers::kScratch || spot.place % k == first_part_) continue;
-    for (uint32_t i = 0; i < length; ++i) {
-      uint32_t moved = (first_part_ + i) % k, place = (spot.place + i) % k;
-      if (moved == place || (is_destination && fits_for_every_count(moved, place))) continue;
-      if (reported_lines_.insert(op.line).second) {
-        diagnostics_.error(
-            diag::kPartDoesNotFit, range(op),
-            is_destination
-                ? fmt::format("part {} of a block moves to where part {} lies, which is shorter for some counts", moved,
-                              place)
-                : fmt::format("part {} and part {} of a block are combined, which differ in length for some counts",
-                              moved, place),
-            "a part may move to a place of the same or a lower part, or through a `tmp`");
-      }
-      return;
-    }
+  uint32_t to = part_of(op.dst), moved = kLongestPart;
+  for (uint32_t part : source_parts_)
+    if (moved == kLongestPart) moved = part;
+  if (moved == kLongestPart) moved = to;
+  first_part_ = moved == kLongestPart ? moved : (moved + from) % k;
+  if (moved == kLongestPart) return;
+  for (uint32_t i = from; i < from + length; ++i) {
+    uint32_t part = (moved + i) % k;
+    uint32_t other = part;
+    for (uint32_t p : source_parts_)
+      if (p != kLongestPart && (p + i) % k != part) other = (p + i) % k;
+    uint32_t place = to == kLongestPart ? part : (to + i) % k;
+    if (other == part && fits_for_every_count(part, place)) continue;
+    if (!reported_lines_.insert(op.line).second) return;
+    diagnostics_.error(
+        diag::kPartDoesNotFit, range(op),
+        other == part
+            ? fmt::format("part {} of a block moves to where part {} lies, which is shorter for some counts", part,
+                          place)
+            : fmt::format("part {} and part {} of a block are combined, which differ in length for some counts", part,
+                          other),
+        "a part may move to a place of the same or a lower part, or through a `tmp`");
+    return;
   }
 }
 
-// One run of `length` places of a statement whose operands are each contiguous on their ranks.
-void Resolver::run_of(const ScheduleOp& op, uint32_t d, uint32_t length) {
+// One run of places [from, from + length) of a statement whose operands are each contiguous on their ranks.
+void Resolver::run_of(const ScheduleOp& op, uint32_t d, uint32_t from, uint32_t length) {
   Spot target = source_spots_.back();  // the destination's spot stands last
-  find_parts(op, length);
+  find_parts(op, from, length);
   size_t n = source_places_.size();
 
   // Sends first: every source is read before anything is written.
@@ -337,8 +301,8 @@ void Resolver::run_of(const ScheduleOp& op, uint32_t d, uint32_t length) {
   // Fold one source at a time. The destination is the accumulator unless a later source still reads it.
   Spot accumulator = target;
   for (size_t i = 2; i < n; ++i) {
-    if (source_messages_[i] == kNoIndex && same_memory(d, source_spots_[i], target))
-      accumulator = {buffers::kScratch, fresh_scratch(d, length)};
+    if (source_messages_[i] == kNoIndex && map_.same_memory(d, source_spots_[i], target))
+      accumulator = {buffers::kScratch, map_.fresh_scratch(d, length)};
   }
   size_t next = 2;
   if (source_messages_[0] != kNoIndex && source_messages_[1] != kNoIndex) {
@@ -355,57 +319,51 @@ void Resolver::statement_on(const ScheduleOp& op, uint32_t d, bool stage_sources
   Place destination = op.dst;
   destination.rank = d;
   list_sources(op, d);
-  if (stage_sources) {
+  if (stage_sources && compiled(d)) {
     // Local sources that overlap the destination are copied aside first.
-    for (Place& source : source_places_) {
-      if (!compiled(d) || !overlaps_itself(d, destination, source, op.length)) continue;
-      uint32_t first = fresh_scratch(d, op.length);
+    for (size_t j = 0; j < source_places_.size(); ++j) {
+      Place& source = source_places_[j];
+      if (!overlaps_itself(d, destination, source, op.length)) continue;
+      uint32_t first = map_.fresh_scratch(d, op.length);
       for (uint32_t i = 0; i < op.length; ++i) {
-        source_spots_.assign({read(source, i, op), Spot{buffers::kScratch, first + i}});
-        find_parts(op, 1);
-        Action& a = action(op, Opcode::kCopy, d, 1);
-        a.source_count = a.destination_count = 1;
-        operand(local(source_spots_[0]));
-        operand(local(source_spots_[1]));
+        Spot from = read(op, source, source_parts_[j], i, 1);
+        find_parts(op, i, 1);
+        copy(op, d, from, {buffers::kScratch, first + i});
       }
-      // From here on the source is that scratch; tmps are addressed through their first place, so go by offset.
-      source.buffer = 0xffff;
+      source.buffer = kAside;
       source.place = first;
     }
   }
-  auto spot_of = [&](const Place& place, uint32_t i) {
-    if (place.buffer == 0xffff) return Spot{buffers::kScratch, place.place + i};
-    return compiled(place.rank) ? read(place, i, op) : Spot{};
-  };
-  // Split where an operand changes its buffer or jumps.
-  std::vector<Spot> first_spots;
-  uint32_t begin = 0;
-  auto spots_at = [&](uint32_t i, std::vector<Spot>& spots) {
-    spots.clear();
-    for (const Place& source : source_places_) spots.push_back(spot_of(source, i));
-    spots.push_back(compiled(d) ? write(destination, i) : Spot{});
-  };
-  spots_at(0, first_spots);
-  std::vector<Spot> spots;
-  for (uint32_t i = 1; i <= op.length; ++i) {
-    bool ends = i == op.length;
-    if (!ends) {
-      spots_at(i, spots);
-      for (size_t j = 0; j < spots.size() && !ends; ++j) {
-        uint32_t rank = j + 1 == spots.size() ? d : source_places_[j].rank;
-        if (!compiled(rank)) continue;
-        ends = spots[j].buffer != first_spots[j].buffer || spots[j].place != first_spots[j].place + (i - begin);
+  for (uint32_t begin = 0; begin < op.length;) {
+    uint32_t end = map_.piece_end(destination, begin, op.length);
+    for (const Place& source : source_places_)
+      if (source.buffer != kAside) end = std::min(end, map_.piece_end(source, begin, op.length));
+    source_spots_.clear();
+    for (size_t j = 0; j < source_places_.size(); ++j) {
+      const Place& source = source_places_[j];
+      Spot spot;
+      if (source.buffer == kAside) {
+        spot = {buffers::kScratch, source.place + begin};
+      } else if (compiled(source.rank)) {
+        spot = read(op, source, source_parts_[j], begin, end - begin);
       }
+      source_spots_.push_back(spot);
     }
-    if (!ends) continue;
-    source_spots_ = first_spots;
-    run_of(op, d, i - begin);
-    first_spots = spots;
-    begin = i;
+    source_spots_.push_back(compiled(d) ? map_.write_spot(destination, begin) : Spot{});
+    run_of(op, d, begin, end - begin);
+    begin = end;
   }
 }
 
+void Resolver::copy(const ScheduleOp& op, uint32_t rank, Spot from, Spot to) {
+  Action& a = action(op, Opcode::kCopy, rank, 1);
+  a.source_count = a.destination_count = 1;
+  operand(local(from));
+  operand(local(to));
+}
+
 void Resolver::statement(const ScheduleOp& op) {
+  if (in_switch_ && switch_statement(op)) return;
   if (op.dst.rank != kAllRanks) {
     bool staged = false;
     for (uint32_t i = 0; i < op.source_count; ++i)
@@ -439,25 +397,22 @@ void Resolver::statement(const ScheduleOp& op) {
   for (uint32_t i = 0; i < op.length; ++i) {
     for (uint32_t d = 0; d < c_.ranks; ++d) {
       list_sources(op, d);
-      for (Place& source : source_places_) source.place += i;
       source_spots_.clear();
-      for (const Place& source : source_places_)
-        source_spots_.push_back(compiled(source.rank) ? read(source, 0, op) : Spot{});
+      for (size_t j = 0; j < source_places_.size(); ++j) {
+        const Place& source = source_places_[j];
+        source_spots_.push_back(compiled(source.rank) ? read(op, source, source_parts_[j], i, 1) : Spot{});
+      }
       // The extent is that of the final place.
-      if (compiled(d)) aside[d] = fresh_scratch(d, 1);
+      if (compiled(d)) aside[d] = map_.fresh_scratch(d, 1);
       source_spots_.push_back({buffers::kScratch, aside[d]});
-      run_of(to_aside, d, 1);
+      run_of(to_aside, d, i, 1);
     }
     for (uint32_t d = 0; d < c_.ranks; ++d) {
       if (!compiled(d)) continue;
       Place destination = op.dst;
       destination.rank = d;
-      source_spots_.assign({Spot{buffers::kScratch, aside[d]}, write(destination, i)});
-      find_parts(op, 1);
-      Action& a = action(op, Opcode::kCopy, d, 1);
-      a.source_count = a.destination_count = 1;
-      operand(local(source_spots_[0]));
-      operand(local(source_spots_[1]));
+      find_parts(op, i, 1);
+      copy(op, d, {buffers::kScratch, aside[d]}, map_.write_spot(destination, i));
     }
   }
   for (uint32_t d = 0; d < c_.ranks; ++d) {
@@ -467,30 +422,127 @@ void Resolver::statement(const ScheduleOp& op) {
   }
 }
 
+// A signal or wait that belongs to an operation of `owner` in the switch. The operand that it speaks for follows.
+void Resolver::synchronise(const ScheduleOp& op, Opcode code, uint32_t rank, uint32_t owner, uint32_t counter,
+                           uint32_t value) {
+  Action& a = action(op, code, rank, op.length);
+  a.switch_owner = owner;
+  a.counter = counter;
+  a.value = value;
+}
+
+// `buf[all][c] = buf[r][c]` and `buf[r][c] = reduce(buf[all][c])` in the switch, if the place is the same user memory
+// on every rank; false if it must be done by ordinary transfers.
+//
+// The rank that starts the operation (its owner) first hears from every other rank that the memory may be touched, and
+// tells it when that is done. Two counters for each pair, with one signal and one wait for each operation.
+bool Resolver::switch_statement(const ScheduleOp& op) {
+  if (op.source_count != 1 || s_.only_rank != kAllRanks || c_.ranks < 2) return false;
+  const Place& source = s_.sources[op.first_source];
+  bool multicast = op.kind == ScheduleOp::Kind::kCopy && op.dst.rank == kAllRanks && source.rank != kAllRanks;
+  bool reduction = op.kind == ScheduleOp::Kind::kReduce && op.dst.rank != kAllRanks && source.rank == kAllRanks;
+  if (!multicast && !reduction) return false;
+  uint32_t owner = multicast ? source.rank : op.dst.rank;
+  list_sources(op, owner);
+  find_parts(op, 0, op.length);
+  uint32_t part = first_part_;
+  Spot shared;
+  for (uint32_t r = 0; r < c_.ranks; ++r) {
+    Place place = multicast ? op.dst : source;
+    place.rank = r;
+    bool whole = map_.piece_end(place, 0, op.length) == op.length;
+    uint32_t written = 0;
+    for (uint32_t i = 0; whole && multicast == false && i < op.length; ++i)
+      written += place.buffer == buffers::kIn || map_.written(place, i);
+    if (!whole || (written != 0 && written != op.length)) return false;
+    Spot spot, last;
+    if (multicast) {
+      spot = map_.write_spot(place, 0);
+    } else if (place.buffer == buffers::kIn) {
+      spot = {buffers::kIn, place.place};
+    } else if (written == op.length) {
+      spot = map_.write_spot(place, 0);
+    } else if (!map_.input_spot(place, 0, spot) || !map_.input_spot(place, op.length - 1, last)) {
+      return false;
+    }
+    if (spot.buffer == buffers::kScratch || (r > 0 && !(spot == shared))) return false;
+    shared = spot;
+  }
+  Place own = multicast ? source : op.dst;
+  if (map_.piece_end(own, 0, op.length) != op.length) return false;
+  Spot own_spot = multicast ? read(op, own, part_of(own), 0, op.length) : map_.write_spot(own, 0);
+  first_part_ = part;
+
+  if (draft_.groups.empty()) {
+    Group everyone;
+    for (uint32_t r = 0; r < c_.ranks; ++r) everyone.ranks.push_back(r);
+    draft_.groups.push_back(everyone);
+    switch_turns_.assign(static_cast<size_t>(c_.ranks) * c_.ranks, 0);
+    switch_counters_.assign(static_cast<size_t>(c_.ranks) * c_.ranks, kNoIndex);
+  }
+  auto pair = [&](uint32_t r) { return static_cast<size_t>(owner) * c_.ranks + r; };
+  auto speaks_for = [&](bool written) {
+    operand(local(shared));
+    ++(written ? draft_.actions.back().destination_count : draft_.actions.back().source_count);
+  };
+  for (uint32_t r = 0; r < c_.ranks; ++r) {
+    if (r == owner) continue;
+    if (switch_counters_[pair(r)] == kNoIndex) {
+      switch_counters_[pair(r)] = static_cast<uint32_t>(draft_.counters.size());
+      draft_.counters.push_back({owner, r, fmt::format("enter_{}_{}", r, owner)});
+      draft_.counters.push_back({r, owner, fmt::format("leave_{}_{}", owner, r)});
+    }
+    ++switch_turns_[pair(r)];
+    synchronise(op, Opcode::kSignal, r, owner, switch_counters_[pair(r)], 0);
+    speaks_for(multicast);
+  }
+  for (uint32_t r = 0; r < c_.ranks; ++r)
+    if (r != owner) synchronise(op, Opcode::kWait, owner, owner, switch_counters_[pair(r)], switch_turns_[pair(r)]);
+  Action& act = action(op, multicast ? Opcode::kMulticast : Opcode::kSwitchReduce, owner, op.length);
+  act.switch_owner = owner;
+  act.source_count = act.destination_count = 1;
+  Operand group{Space::kGroup, shared.buffer, 0, shared.place};
+  operand(multicast ? local(own_spot) : group);
+  operand(multicast ? group : local(own_spot));
+  for (uint32_t r = 0; r < c_.ranks; ++r)
+    if (r != owner) synchronise(op, Opcode::kSignal, owner, owner, switch_counters_[pair(r)] + 1, 0);
+  for (uint32_t r = 0; r < c_.ranks; ++r) {
+    if (r == owner) continue;
+    synchronise(op, Opcode::kWait, r, owner, switch_counters_[pair(r)] + 1, switch_turns_[pair(r)]);
+    speaks_for(multicast);
+  }
+  for (uint32_t r = 0; r < c_.ranks; ++r) {
+    Place destination = op.dst;
+    if (multicast) destination.rank = r;
+    if (multicast || r == owner) mark_written(destination, op.length);
+  }
+  return true;
+}
+
 void Resolver::complete_outputs() {
   ScheduleOp op;
   op.line = kNoIndex;
   uint32_t k = parts();
   for (uint32_t r = 0; r < c_.ranks; ++r) {
     if (!compiled(r)) continue;
-    const RankState& state = ranks_[r];
+    Place out{r, buffers::kOut, 0};
     for (uint32_t block = 0; block < c_.out_blocks(r); ++block) {
       int64_t in_block = static_cast<int64_t>(block) - c_.inplace_shift(r);
       if (in_block < 0 || in_block >= static_cast<int64_t>(c_.in_blocks(r))) continue;
       bool any_left = false;
-      for (uint32_t p = 0; p < k; ++p) any_left |= state.out_written[block * k + p] == 0;
+      for (uint32_t p = 0; p < k; ++p) any_left |= !map_.written(out, block * k + p);
       if (!any_left) continue;
       Expectation want = c_.expect(r, block);
       bool own = want.all_ranks ? c_.ranks == 1 && want.block == in_block
                                 : want.list.size() == 1 && want.list[0] == InBlock{r, static_cast<uint32_t>(in_block)};
       if (!own) continue;
       for (uint32_t p = 0; p < k;) {
-        if (state.out_written[block * k + p]) {
+        if (map_.written(out, block * k + p)) {
           ++p;
           continue;
         }
         uint32_t end = p;
-        while (end < k && !state.out_written[block * k + end]) ++end;
+        while (end < k && !map_.written(out, block * k + end)) ++end;
         first_part_ = p;
         Action& a = action(op, Opcode::kCopy, r, end - p);
         a.source_count = a.destination_count = 1;
@@ -505,16 +557,13 @@ void Resolver::complete_outputs() {
 void Resolver::run() {
   draft_.schedule = &s_;
   draft_.inplace = c_.offers_inplace();
-  ranks_.resize(c_.ranks);
-  for (uint32_t r = 0; r < c_.ranks; ++r)
-    if (compiled(r)) start_rank(r);
   draft_.actions.reserve(s_.ops.size() * 2 + c_.ranks);
   draft_.messages.reserve(s_.ops.size());
   draft_.operands.reserve(s_.ops.size() * 5 + c_.ranks);
   for (const ScheduleOp& op : s_.ops) statement(op);
   complete_outputs();
   draft_.scratch_places.assign(c_.ranks, 0);
-  for (uint32_t r = 0; r < c_.ranks; ++r) draft_.scratch_places[r] = ranks_[r].virtual_places;
+  for (uint32_t r = 0; r < c_.ranks; ++r) draft_.scratch_places[r] = map_.scratch_places(r);
 }
 
 // Sorts actions by rank; within a rank they already are in order of position.
@@ -557,10 +606,10 @@ void check_hints(const Schedule& s, Diagnostics& diagnostics) {
 
 }  // namespace
 
-Draft resolve(const Schedule& schedule, Diagnostics& diagnostics) {
+Draft resolve(const Schedule& schedule, bool in_switch, Diagnostics& diagnostics) {
   Draft draft;
   check_hints(schedule, diagnostics);
-  Resolver(schedule, diagnostics, draft).run();
+  Resolver(schedule, in_switch, diagnostics, draft).run();
   sort_by_rank(draft);
   return draft;
 }

@@ -36,7 +36,7 @@ void sink_receives(Draft& draft) {
     for (uint32_t index = begin; index < end; ++index) {
       const Action& a = draft.actions[index];
       for (const Operand& source : draft.sources(a)) {
-        if (source.space != Space::kLocal) continue;
+        if (!is_own(source)) continue;
         for (uint32_t i = 0; i < a.length; ++i) {
           uint32_t w = writer[locations.of(source.buffer, source.place + i)];
           if (w == kNoIndex) continue;
@@ -49,7 +49,7 @@ void sink_receives(Draft& draft) {
         }
       }
       for (const Operand& to : draft.destinations(a)) {
-        if (to.space != Space::kLocal) continue;
+        if (!is_own(to)) continue;
         for (uint32_t i = 0; i < a.length; ++i) writer[locations.of(to.buffer, to.place + i)] = index;
       }
     }

@@ -8,8 +8,9 @@
 namespace coll {
 
 // resolve.cpp. Needs a Schedule. Gives actions in program order: sends, receives and local work of each rank, messages
-// without connections, virtual scratch.
-Draft resolve(const Schedule&, Diagnostics&);
+// without connections, virtual scratch. With `in_switch`, statements over all ranks that a switch can do become
+// multicasts and in-switch reductions.
+Draft resolve(const Schedule&, bool in_switch, Diagnostics&);
 
 // What reads what, within a rank. Indices are into Draft::actions.
 struct Flow {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds a sanitizer preset's test programs and runs them: `sh tests/sanitized.sh [--build-only] asan|tsan`.
+# Builds a sanitizer preset's test programs and fuzzers and runs them: `sh tests/sanitized.sh [--build-only] asan|tsan`.
 # Which programs belong to a preset stands in CMakePresets.json (the build preset's targets). They run whole rather than
 # through the preset's own ctest: one start per program instead of one per test, which is ten times quicker here.
 set -eu
@@ -25,5 +25,9 @@ for program in "build/$preset/tests"/*/*_tests; do
   # shellcheck disable=SC2086
   $fixed_addresses "$program" --gtest_brief=1 || { echo "FAILED under $preset: $program"; failed=1; }
 done
+if [ -x "build/$preset/tests/fuzz/plan_reader_fuzz" ]; then
+  ran=$((ran + 1))
+  ctest --test-dir "build/$preset" -L fuzz --output-on-failure || failed=1
+fi
 [ $ran -gt 0 ] || { echo "no test program was built for $preset"; exit 1; }
 exit $failed

@@ -243,7 +243,9 @@ void Worker::move(LaneState& lane, const Step& step, uint64_t elements) {
     COLL_CHECK(message.bytes == elements * element_bytes_, "both ends of a connection know a message's length");
     taken = message.data;
   }
-  bool streams = large_ && step.final_store && step.gives == Step::kNone;
+  // Around the caches only what no peer reads next either, and not in place, where the line has just been read. (The
+  // fused last reduction would want a slot beside it: measured no faster than leaving the result in the cache.)
+  bool streams = large_ && !in_place_ && step.final_store && step.gives == Step::kNone;
   bool shares = false;
   std::byte* slot = nullptr;
   if (step.gives != Step::kNone) {

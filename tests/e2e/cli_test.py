@@ -326,7 +326,7 @@ algorithm right implements shift(1) {
         self.assertEqual(self.table(done)[0][8], "N/A")
 
     def test_time_out_is_the_machine(self):
-        done = self.machine("run", "lib:ring", "--ranks", 8, "--size", "64M", "--no-check", "--timeout", "1ms")
+        done = self.machine("run", "lib:ring", "--ranks", 8, "--size", "16M", "--no-check", "--timeout", "1ms")
         self.assertIn("rank", done.err)
 
     def test_too_much_memory_is_said(self):

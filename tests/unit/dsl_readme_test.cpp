@@ -94,7 +94,7 @@ TEST(Format, LooksAsItShould) {
             "function f(x) = -x % 2  // odd\n\nalgorithm a(p = 1) implements allreduce {\n  chunks p;\n"
             "  // alone\n  for r in 1 ..< ranks step 2 { buf[0][0 ..< p] += buf[r][0 ..< p] on channel 1 }\n"
             "  if !(p == 1) { require ranks > 1, \"two\" } else { tmp_[0][0] = reduce(buf[0][0],\n"
-            "      buf[1][0]) }\n}\n");
+            "        buf[1][0]) }\n}\n");
 }
 
 // Seeded damage to good programs: whatever comes of it, the front end answers, and with a place for each error.
@@ -145,7 +145,7 @@ TEST(Damage, NeverCrashesNorHangs) {
                                      "function f(x) = f(x)\n",
                                      "algorithm b implements c {"};
   std::mt19937 random(20240607);
-  size_t accepted = 0, rounds = 6000;
+  size_t accepted = 0, rounds = 10000;
   for (size_t round = 0; round < rounds; ++round) {
     std::string text = examples[random() % examples.size()].text;
     for (size_t edits = 1 + random() % 4; edits > 0; --edits) {

@@ -150,6 +150,12 @@ TEST(VerifyDirect, GetNeedsReadyAndDone) {
   EXPECT_NE(render(check(build(false, true, false))).find("before rank 0 has said that it entered"), std::string::npos);
 }
 
+// premul: the owner scales its input by its own factor when it first reads it; a peer that reads it raw would not.
+TEST(VerifyDirect, PeersReadingRawInputsAreReported) {
+  EXPECT_FALSE(expect_proved(direct_one_shot(2, true)).peers_read_in) << "puts are done by the owner";
+  EXPECT_TRUE(expect_proved(switch_all_reduce(2, true, true)).peers_read_in);
+}
+
 TEST(VerifyDirect, PutIntoOutNeedsReadyAndDone) {
   auto build = [](bool ready, bool done) {
     PlanBuilder b(make_contract(Kind::kSendRecv, 2, 0, 1));

@@ -32,15 +32,14 @@ class PlanMachine {
       enter(r, 0);
     }
     // Half of the lanes are slow.
-    for (size_t l = 0; l < plan.lanes.size(); ++l) weights_.push_back(random_() % 2 ? 1 : 20);
+    for (size_t l = 0; l < plan.lanes.size(); ++l) slow_.push_back(random_() % 2);
   }
 
   // Runs all calls; empty if every rank's outputs were right at the end of each of its calls.
   std::string run() {
-    std::discrete_distribution<size_t> pick(weights_.begin(), weights_.end());
     size_t idle = 0;
     while (finished_ < plan_.ranks()) {
-      size_t lane = idle < 64 ? pick(random_) : (idle - 64) % plan_.lanes.size();
+      size_t lane = idle < 64 ? pick() : (idle - 64) % plan_.lanes.size();
       if (idle > 64 + plan_.lanes.size()) return "nothing can run";
       idle = step(lane) ? 0 : idle + 1;
       if (!fault_.empty()) return fault_;
@@ -71,8 +70,9 @@ class PlanMachine {
   // Input data: a function of everything that tells it apart.
   static uint64_t input(uint32_t call, uint32_t rank, uint32_t place, uint32_t element) {
     uint64_t x = ((call * 1000ull + rank) * 1000 + place) * 1000 + element;
-    std::mt19937_64 mix(x);
-    return mix();
+    x = (x ^ x >> 31) * 0x7fb5d329728ea185u;
+    x = (x ^ x >> 27) * 0x81dadef4bc2dd44du;
+    return x ^ x >> 33;
   }
 
   void enter(uint32_t rank, uint32_t call) {
@@ -120,6 +120,15 @@ class PlanMachine {
     for (const Operand& o : plan_.destinations(i))
       if (o.space == Space::kConnection && fifos_[o.rank].size() >= slots_) return false;
     return true;
+  }
+
+  // A lane at random; a slow one is passed over most of the time.
+  size_t pick() {
+    while (true) {
+      uint64_t draw = random_();
+      size_t lane = draw % plan_.lanes.size();
+      if (!slow_[lane] || draw >> 60 == 0) return lane;
+    }
   }
 
   bool step(size_t lane) {
@@ -211,7 +220,6 @@ class PlanMachine {
       return;
     }
     for (uint32_t l = plan_.rank_lanes[rank]; l < plan_.rank_lanes[rank + 1]; ++l) steps_[l] = 0;
-    // A rank may stay away between calls for a while: its lanes' weights see to that; the buffers change at once.
     enter(rank, s.call + 1);
   }
 
@@ -223,7 +231,7 @@ class PlanMachine {
   std::vector<uint32_t> steps_;
   std::vector<std::vector<std::vector<Cells>>> fifos_;
   std::vector<uint64_t> counters_, signals_;
-  std::vector<double> weights_;
+  std::vector<bool> slow_;
   uint32_t finished_ = 0;
   std::string fault_;
 };

@@ -59,6 +59,12 @@ inline Schedule random_schedule(uint32_t seed, uint32_t ranks, uint32_t parts, u
     op.first_source = static_cast<uint32_t>(s.sources.size());
     op.source_count = op.kind == ScheduleOp::Kind::kCopy ? 1 : 1 + below(3);
     for (uint32_t i = 0; i < op.source_count; ++i) s.sources.push_back(readable(op.length, part));
+    // Statements over all ranks: to every rank, or a reduction over every rank.
+    Place& first = s.sources[op.first_source];
+    if (below(6) == 0 && op.dst.buffer == buffers::kBuf && first.buffer == buffers::kBuf) {
+      if (op.kind == ScheduleOp::Kind::kCopy) op.dst.rank = kAllRanks;
+      if (op.kind == ScheduleOp::Kind::kReduce && op.source_count == 1) first.rank = kAllRanks;
+    }
     if (op.dst.buffer == buffers::kFirstTmp) tmp_written[op.dst.rank][op.dst.place] = 1;
     s.ops.push_back(op);
   }
@@ -93,25 +99,38 @@ inline void run_in_order(const Schedule& s, uint64_t count, const std::vector<st
   };
   for (const ScheduleOp& op : s.ops) {
     std::vector<std::vector<int64_t>> values;
+    std::vector<Place> sources;
+    for (uint32_t j = 0; j < op.source_count; ++j) {
+      Place source = s.sources[op.first_source + j];
+      if (source.rank != kAllRanks) {
+        sources.push_back(source);
+        continue;
+      }
+      for (source.rank = 0; source.rank < ranks; ++source.rank) sources.push_back(source);
+    }
     for (uint32_t i = 0; i < op.length; ++i) {
       size_t length = extent(0).length;
       auto at_most = [&](const Place& p) {
         if (p.buffer == buffers::kBuf) length = std::min<size_t>(length, extent(p.place + i).length);
       };
       at_most(op.dst);
-      for (uint32_t j = 0; j < op.source_count; ++j) at_most(s.sources[op.first_source + j]);
+      for (const Place& source : sources) at_most(source);
       std::vector<int64_t> value(length, 0);
       auto add = [&](const Place& p) {
         for (size_t e = 0; e < length; ++e)
           value[e] = static_cast<int64_t>(static_cast<uint64_t>(value[e]) + static_cast<uint64_t>(cell(p, i)[e]));
       };
       if (op.kind == ScheduleOp::Kind::kAccumulate) add(op.dst);
-      for (uint32_t j = 0; j < op.source_count; ++j) add(s.sources[op.first_source + j]);
+      for (const Place& source : sources) add(source);
       values.push_back(value);
     }
-    for (uint32_t i = 0; i < op.length; ++i) {
-      std::copy(values[i].begin(), values[i].end(), cell(op.dst, i).begin());
-      if (op.dst.buffer == buffers::kBuf) memory[op.dst.rank].written[op.dst.place + i] = 1;
+    Place to = op.dst;
+    uint32_t first_rank = to.rank == kAllRanks ? 0 : to.rank, last_rank = to.rank == kAllRanks ? ranks - 1 : to.rank;
+    for (to.rank = first_rank; to.rank <= last_rank; ++to.rank) {
+      for (uint32_t i = 0; i < op.length; ++i) {
+        std::copy(values[i].begin(), values[i].end(), cell(to, i).begin());
+        if (to.buffer == buffers::kBuf) memory[to.rank].written[to.place + i] = 1;
+      }
     }
   }
   for (uint32_t r = 0; r < ranks; ++r)
