@@ -6,11 +6,14 @@
 // off at most u of it, or half the smallest positive value where it is subnormal (half of that again in f32). One
 // more rounding is that of the expected value itself, and one that of avg's division. So
 //     bound = (n + 1) (u (1 + u)^n S + smallest)   [doubled for f64, whose reference rounds as well]
-// divided by the divisor for avg, with u |result| + smallest more. A product of n is off by at most |p| ((1 + u)^(n+1)
-// - 1), and where a product of some of the factors can be subnormal, by n smallest times the largest product of others.
+// divided by the divisor for avg, with 2 u |result| + smallest more. A product of n is off by at most (n + 1) u
+// (1 + u)^(n+1) |p|, and where a product of some of the factors can be subnormal, by n + 1 times the smallest value
+// times the largest product of others. A sum is exact in any order, and the bound 0, where all inputs are multiples of
+// a power of two q and S / q has no more bits than the type's significand.
 // Where a partial result may pass the largest finite value the order decides between a number and infinity (or
 // saturation): then nothing can be said, the bound is infinite. min, max, integers and copies are exact.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -28,6 +31,13 @@ struct FloatResult {
   double value = 0, bound = 0;
 };
 
+// Exponent of the lowest bit that is set in a finite number other than 0.
+int lowest_bit(double x) {
+  int exponent = 0;
+  auto significand = static_cast<uint64_t>(std::ldexp(std::fabs(std::frexp(x, &exponent)), 53));
+  return exponent - 53 + std::countr_zero(significand);
+}
+
 FloatResult sum_of(const std::vector<double>& x, const FloatFormat& f, bool saturates, bool is_f64, uint32_t divisor) {
   double sum = 0, magnitude = 0;
   bool infinite = false;
@@ -42,7 +52,11 @@ FloatResult sum_of(const std::vector<double>& x, const FloatFormat& f, bool satu
   double growth = std::pow(1 + f.unit_roundoff, n);
   if (magnitude * growth > f.largest) return {r.value, kInfinity};
   if (x.size() == 1 && divisor <= 1) return r;
-  r.bound = (n + 1) * (f.unit_roundoff * growth * magnitude + f.smallest) * (is_f64 ? 2 : 1);
+  int quantum = std::numeric_limits<int>::max();
+  for (double v : x)
+    if (v != 0) quantum = std::min(quantum, lowest_bit(v));
+  bool exact = magnitude == 0 || magnitude <= std::ldexp(1 / f.unit_roundoff, quantum);
+  r.bound = exact ? 0 : (n + 1) * (f.unit_roundoff * growth * magnitude + f.smallest) * (is_f64 ? 2 : 1);
   if (divisor != 0) r.bound = r.bound / divisor + 2 * f.unit_roundoff * std::fabs(r.value) + f.smallest;
   return r;
 }

@@ -139,9 +139,9 @@ struct Plan {
   uint32_t ranks() const { return contract.ranks; }
   uint32_t places(uint32_t rank, uint16_t buffer, uint16_t grid) const;
 
-  std::span<const Operand> sources(const Instruction& i) const { return {&operands[i.first_operand], i.source_count}; }
+  std::span<const Operand> sources(const Instruction& i) const { return {operands.data() + i.first_operand, i.source_count}; }
   std::span<const Operand> destinations(const Instruction& i) const {
-    return {&operands[i.first_operand + i.source_count], i.destination_count};
+    return {operands.data() + i.first_operand + i.source_count, i.destination_count};
   }
   std::span<const After> afters(const Instruction& i) const { return {after.data() + i.first_after, i.after_count}; }
   std::span<const Lane> lanes_of(uint32_t rank) const {

@@ -83,6 +83,9 @@ std::optional<Plan> lower(const Schedule& schedule, const LowerOptions& options,
   auto show_draft = [&] { return print_draft(draft); };
   auto show_plan = [&] { return print_plan(plan); };
 
+  // A hint is honoured or refused, never dropped.
+  pass("hints", [&] { check_hints(schedule, diagnostics); }, [&] { return print_schedule(schedule); });
+
   // Statements over all ranks' memory become each rank's actions; `buf` becomes `in`, `out` or scratch.
   pass("resolve", [&] { draft = resolve(schedule, options.switch_hardware && whole, diagnostics); }, show_draft);
   if (diagnostics.has_errors()) return std::nullopt;
@@ -148,6 +151,7 @@ std::optional<Plan> lower(const Schedule& schedule, const LowerOptions& options,
 
 std::vector<PassInfo> pass_list() {
   return {
+      {"hints", "refuses hints that cannot be honoured"},
       {"resolve", "statements over all ranks' memory become each rank's actions; buf becomes in, out or scratch"},
       {"sink", "a receive into scratch moves to the one local action that reads it"},
       {"flow", "finds which sends forward what was received"},

@@ -583,32 +583,10 @@ void sort_by_rank(Draft& draft) {
   draft.actions = std::move(sorted);
 }
 
-void check_hints(const Schedule& s, Diagnostics& diagnostics) {
-  std::set<std::pair<uint32_t, uint16_t>> seen;
-  for (const ScheduleOp& op : s.ops) {
-    const Hint& hint = s.hints[op.hint];
-    if ((hint.via.empty() && hint.wire.empty()) || !seen.insert({op.line, op.hint}).second) continue;
-    SourceRange range = op.line < s.line_ranges.size() ? s.line_ranges[op.line] : SourceRange{};
-    if (!hint.via.empty()) {
-      diagnostics.error(
-          diag::kViaHint, range,
-          fmt::format("`via {}` cannot be honoured: the machine is not described, so it has no link classes", hint.via),
-          "leave the hint out; it is never needed for correctness");
-    }
-    if (!hint.wire.empty()) {
-      diagnostics.error(
-          diag::kWireHint, range,
-          fmt::format("`wire {}` cannot be honoured: no target of this version compresses messages", hint.wire),
-          "leave the hint out; it is never needed for correctness");
-    }
-  }
-}
-
 }  // namespace
 
 Draft resolve(const Schedule& schedule, bool in_switch, Diagnostics& diagnostics) {
   Draft draft;
-  check_hints(schedule, diagnostics);
   Resolver(schedule, in_switch, diagnostics, draft).run();
   sort_by_rank(draft);
   return draft;

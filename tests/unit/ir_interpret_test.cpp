@@ -205,9 +205,12 @@ TEST(ContractResult, BoundsTellWhatIsExact) {
   CallSpec sum = spec_of(plan, DType::kF32, RedOp::kSum, 2);
   ASSERT_TRUE(contract_result(plan.contract, sum, 0, {in[0], in[1], in[2]}, out, &bound).ok());
   EXPECT_EQ(out[0], 6);
+  EXPECT_EQ(bound[0], 0);             // 1 + 2 + 3 is exact in any order
+  EXPECT_TRUE(std::isinf(bound[1]));  // the order decides whether a partial sum overflows
+  float third[2] = {1.0f / 3, 0x1p-30f};
+  ASSERT_TRUE(contract_result(plan.contract, sum, 0, {in[0], third, third}, out, &bound).ok());
   EXPECT_GT(bound[0], 0);
   EXPECT_LT(bound[0], 1e-5);
-  EXPECT_TRUE(std::isinf(bound[1]));  // the order decides whether a partial sum overflows
   CallSpec max = spec_of(plan, DType::kF32, RedOp::kMax, 2);
   ASSERT_TRUE(contract_result(plan.contract, max, 0, {in[0], in[1], in[2]}, out, &bound).ok());
   EXPECT_EQ(out[0], 3);

@@ -155,6 +155,22 @@ TEST(Executor, WhatIsOverwrittenIsNotShared) {
   for (uint64_t seed = 0; seed < 20; ++seed) check_all(plan, 4, seed, 1);
 }
 
+// Large enough for results to be written around the caches; a count that fits no unit.
+TEST(Executor, LargeBuffers) {
+  for (const Plan& plan : {fused_ring(2), plain_ring(2)}) {
+    Executor executor(shared(plan), {});
+    for (auto [type, op] : {std::pair(DType::kF32, RedOp::kSum), std::pair(DType::kF16, RedOp::kAvg)}) {
+      CallSpec spec = spec_of(plan, type, op, (5u << 20) / size_bytes(type) + 3);
+      for (bool in_place : {false, true}) {
+        hand::World world(plan, spec.sizes, in_place, 5), expected(plan, spec.sizes, in_place, 5);
+        ASSERT_TRUE(interpret(plan, spec, expected.buffers()).ok());
+        ASSERT_TRUE(executor.run(spec, {world.buffers()}).ok());
+        EXPECT_TRUE(world.same_out(expected)) << plan.name << " " << name(type);
+      }
+    }
+  }
+}
+
 TEST(Executor, ManyRanksAndLanesOnFewCores) {
   Plan plan = all_pairs(24);
   Executor executor(shared(plan), {});
@@ -211,6 +227,23 @@ TEST(Executor, OneSlotTooFewDeadlocksAndSaysSo) {
   Status s = executor.run(spec, {world.buffers()});
   EXPECT_EQ(s.code(), StatusCode::kTimeout);
   EXPECT_NE(s.message().find("to free one of the 1 slots"), std::string::npos) << s.message();
+}
+
+// Lanes that lose their turn at random must not keep a deadlock alive.
+TEST(Executor, TestingModeTimesOutToo) {
+  Builder b("deadlock", ContractKind::kAllReduce, 2);
+  for (uint32_t lane = 0; lane < 64; ++lane) {
+    b.add(0, lane, Opcode::kRecv, {message(b.connect(1, 0, lane))}, {out(0)});
+    b.add(1, lane, Opcode::kRecv, {message(b.connect(0, 1, lane))}, {out(0)});
+  }
+  ExecutorOptions options;
+  options.timeout = std::chrono::milliseconds(50);
+  options.order_seed = 9;
+  Plan plan = b.finish();
+  Executor executor(shared(plan), options);
+  CallSpec spec = spec_of(plan, DType::kF32, RedOp::kSum, 1);
+  hand::World world(plan, spec.sizes, false, 1);
+  EXPECT_EQ(executor.run(spec, {world.buffers()}).code(), StatusCode::kTimeout);
 }
 
 TEST(Executor, AMissingSignalIsNamed) {

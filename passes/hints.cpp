@@ -1,0 +1,33 @@
+// Refuses the hints that nothing here can honour. (Channels, lanes and protocols are honoured by the passes that choose
+// them.)
+#include <fmt/format.h>
+
+#include <set>
+
+#include "passes/diagnostics.h"
+#include "passes/steps.h"
+
+namespace coll {
+
+void check_hints(const Schedule& s, Diagnostics& diagnostics) {
+  std::set<std::pair<uint32_t, uint16_t>> seen;
+  for (const ScheduleOp& op : s.ops) {
+    const Hint& hint = s.hints[op.hint];
+    if ((hint.via.empty() && hint.wire.empty()) || !seen.insert({op.line, op.hint}).second) continue;
+    SourceRange range = op.line < s.line_ranges.size() ? s.line_ranges[op.line] : SourceRange{};
+    if (!hint.via.empty()) {
+      diagnostics.error(
+          diag::kViaHint, range,
+          fmt::format("`via {}` cannot be honoured: the machine is not described, so it has no link classes", hint.via),
+          "leave the hint out; it is never needed for correctness");
+    }
+    if (!hint.wire.empty()) {
+      diagnostics.error(
+          diag::kWireHint, range,
+          fmt::format("`wire {}` cannot be honoured: no target of this version compresses messages", hint.wire),
+          "leave the hint out; it is never needed for correctness");
+    }
+  }
+}
+
+}  // namespace coll
