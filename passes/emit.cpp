@@ -27,18 +27,20 @@ Opcode fused_opcode(const Action& a) {
   }
 }
 
-// Dependences of the actions of one rank.
+// Dependences of the actions of one rank; made once for all ranks, so that its memory is touched once.
 class Dependences {
  public:
-  Dependences(const Draft& draft, uint32_t rank) : draft_(draft), rank_(rank), lanes_(draft.lane_count[rank]) {}
+  explicit Dependences(const Draft& draft) : draft_(draft) {}
 
   // `actions`: the rank's, in order; `step_of`: each one's step in its lane. Appends to `after`, gives counts.
-  void find(const std::vector<uint32_t>& actions, const std::vector<uint32_t>& step_of, std::vector<After>& after,
-            std::vector<uint16_t>& counts, std::vector<uint32_t>& firsts) {
-    Locations locations(draft_, rank_, 0);
+  void find(uint32_t rank, const std::vector<uint32_t>& actions, const std::vector<uint32_t>& step_of,
+            std::vector<After>& after, std::vector<uint16_t>& counts, std::vector<uint32_t>& firsts) {
+    lanes_ = draft_.lane_count[rank];
+    pool_.clear();
+    Locations locations(draft_, rank, 0);
     writer_.assign(locations.count(), kNoIndex);
     readers_.assign(locations.count(), kNoIndex);
-    clocks_.assign(actions.size() * lanes_, 0);
+    clocks_.resize(actions.size() * lanes_);
     std::vector<uint32_t> last_of_lane(lanes_, kNoIndex);
     for (uint32_t n = 0; n < actions.size(); ++n) {
       const Action& a = draft_.actions[actions[n]];
@@ -46,6 +48,8 @@ class Dependences {
       if (last_of_lane[a.lane] != kNoIndex) {
         const uint32_t* before = &clocks_[static_cast<size_t>(last_of_lane[a.lane]) * lanes_];
         std::copy(before, before + lanes_, clock);
+      } else {
+        std::fill(clock, clock + lanes_, 0);
       }
       last_of_lane[a.lane] = n;
       candidates_.clear();
@@ -97,7 +101,7 @@ class Dependences {
   }
 
   const Draft& draft_;
-  uint32_t rank_, lanes_;
+  uint32_t lanes_ = 0;
   std::vector<uint32_t> writer_, readers_;           // of each location: index among the rank's actions / into pool_
   std::vector<std::pair<uint32_t, uint32_t>> pool_;  // (reader, next)
   std::vector<uint32_t> clocks_, candidates_;
@@ -105,7 +109,7 @@ class Dependences {
 
 class Emitter {
  public:
-  explicit Emitter(const Draft& draft) : draft_(draft) {}
+  explicit Emitter(const Draft& draft) : draft_(draft), dependences_(draft) {}
 
   Plan run() {
     const Schedule& s = *draft_.schedule;
@@ -144,7 +148,7 @@ class Emitter {
     after_.clear();
     counts_.clear();
     firsts_.clear();
-    if (lanes > 1) Dependences(draft_, rank).find(actions_, step_of_, after_, counts_, firsts_);
+    if (lanes > 1) dependences_.find(rank, actions_, step_of_, after_, counts_, firsts_);
 
     uint32_t base = static_cast<uint32_t>(plan_.instructions.size());
     std::vector<uint32_t> lane_first(lanes, base);
@@ -194,6 +198,7 @@ class Emitter {
   }
 
   const Draft& draft_;
+  Dependences dependences_;
   Plan plan_;
   uint32_t order_ = 0;
   std::vector<uint32_t> actions_, step_of_, firsts_;

@@ -148,15 +148,16 @@ class LanesOfRank {
       return true;
     };
     // The same peer first (an exchange), then heavy with light.
+    std::vector<std::pair<uint32_t, uint32_t>> by_peer;  // (peer, send)
+    for (uint32_t s = 0; s < sends_.size(); ++s)
+      if (sends_[s].partner == kNoIndex) by_peer.emplace_back(draft_.connections[sends_[s].connection].destination, s);
+    std::sort(by_peer.begin(), by_peer.end());
     for (uint32_t r = 0; r < receives_.size(); ++r) {
       if (receives_[r].partner != kNoIndex) continue;
       uint32_t peer = draft_.connections[receives_[r].connection].source;
-      for (uint32_t s = 0; s < sends_.size(); ++s) {
-        bool same = draft_.connections[sends_[s].connection].destination == peer;
-        if (same && sends_[s].partner == kNoIndex && cheap(r, s)) {
-          join(r, s);
-          if (receives_[r].partner != kNoIndex) break;
-        }
+      for (auto it = std::lower_bound(by_peer.begin(), by_peer.end(), std::pair(peer, 0u));
+           it != by_peer.end() && it->first == peer && receives_[r].partner == kNoIndex; ++it) {
+        if (sends_[it->second].partner == kNoIndex && cheap(r, it->second)) join(r, it->second);
       }
     }
     std::vector<uint32_t> heavy, light;

@@ -122,7 +122,11 @@ std::optional<Plan> lower(const Schedule& schedule, const LowerOptions& options,
 
     // Dependences between lanes, and the Plan.
     pass("emit", [&] { plan = emit(*final_draft); }, show_plan);
-    if (!whole) return plan;
+    if (!whole) {
+      // How many slots the family needs shows only in the whole plan; this is what it was compiled for.
+      plan.slots_needed = std::max(1u, how.slots);
+      return plan;
+    }
 
     // Does it run with the target's slots? A fusion at which it does not is undone; program order always runs.
     bool runs = false;

@@ -451,6 +451,8 @@ bool Resolver::switch_statement(const ScheduleOp& op) {
     Place place = multicast ? op.dst : source;
     place.rank = r;
     bool whole = map_.piece_end(place, 0, op.length) == op.length;
+    for (uint32_t i = 0; place.buffer == buffers::kIn && i < op.length; ++i)
+      if (map_.input_gone_in_place(place, i)) draft_.inplace = false;
     uint32_t written = 0;
     for (uint32_t i = 0; whole && multicast == false && i < op.length; ++i)
       written += place.buffer == buffers::kIn || map_.written(place, i);

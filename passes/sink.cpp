@@ -3,28 +3,14 @@
 //
 // The receive moves later, to its reader. That keeps the order of messages only if no other message of the same peer is
 // received in between.
-#include <map>
-
 #include "passes/steps.h"
 
 namespace coll {
 
-namespace {
-
-bool receives_between(const Draft& draft, uint32_t from, uint32_t to, uint32_t peer) {
-  for (uint32_t i = from + 1; i < to; ++i) {
-    const Action& a = draft.actions[i];
-    if (!a.removed && a.message_in != kNoIndex && draft.messages[a.message_in].source == peer) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 void sink_receives(Draft& draft) {
-  constexpr uint32_t kFarthest = 4096;  // actions looked over between receive and reader, so that cost stays linear
   std::vector<uint32_t> writer, reader_count, only_reader;
-  std::vector<uint32_t> overwritten_or_read;
+  std::vector<uint32_t> next_receive;  // of each action: the next one from the same peer
+  std::vector<uint32_t> next_of_peer(draft.ranks(), kNoIndex);
   for (uint32_t rank = 0; rank < draft.ranks(); ++rank) {
     uint32_t begin = draft.rank_begin[rank], end = draft.rank_begin[rank + 1];
     if (begin == end) continue;
@@ -53,6 +39,16 @@ void sink_receives(Draft& draft) {
         for (uint32_t i = 0; i < a.length; ++i) writer[locations.of(to.buffer, to.place + i)] = index;
       }
     }
+    next_receive.assign(end - begin, kNoIndex);
+    for (uint32_t index = end; index-- > begin;) {
+      if (draft.actions[index].message_in == kNoIndex) continue;
+      uint32_t& next = next_of_peer[draft.messages[draft.actions[index].message_in].source];
+      next_receive[index - begin] = next;
+      next = index;
+    }
+    for (uint32_t index = begin; index < end; ++index)
+      if (draft.actions[index].message_in != kNoIndex)
+        next_of_peer[draft.messages[draft.actions[index].message_in].source] = kNoIndex;
     for (uint32_t index = begin; index < end; ++index) {
       Action& receive = draft.actions[index];
       if (receive.op != Opcode::kRecv || reader_count[index - begin] != 1 || split[index - begin]) continue;
@@ -62,8 +58,7 @@ void sink_receives(Draft& draft) {
       Action& reader = draft.actions[at];
       bool local = reader.op == Opcode::kCopy || (reader.op == Opcode::kReduce && reader.source_count >= 2);
       if (!local || reader.first_part != receive.first_part || reader.grid != receive.grid) continue;
-      uint32_t peer = draft.messages[receive.message_in].source;
-      if (at - index > kFarthest || receives_between(draft, index, at, peer)) continue;
+      if (next_receive[index - begin] < at) continue;  // kNoIndex is larger than any
       for (Operand& source : draft.all_operands(reader)) {
         bool it = source.space == Space::kLocal && source.buffer == to.buffer && source.place == to.place;
         if (it && &source < &draft.operands[reader.first_operand + reader.source_count])

@@ -160,6 +160,19 @@ TEST(Lower, SwitchDoesStatementsOverAllRanks) {
   }
 }
 
+TEST(Lower, ReadingInputsInTheSwitchAfterTheirPlaceWasWrittenIsNotInPlace) {
+  Schedule schedule =
+      schedule_of("algorithm each implements allreduce { for r in 0 ..< ranks { out[r][0] = reduce(in[all][0]) } }", 3);
+  for (bool in_switch : {false, true}) {
+    LowerOptions options;
+    options.switch_hardware = in_switch;
+    Plan plan = lowered(schedule, options);
+    EXPECT_FALSE(plan.inplace);
+    VerifyResult verdict = verify(plan);
+    EXPECT_TRUE(verdict.ok()) << render(verdict);
+  }
+}
+
 // The lines of one rank's block in a plan's text, with what differs between a whole plan and a part taken out:
 // connection numbers become "source>destination/channel", witness numbers go.
 std::string block_of(const Plan& plan, uint32_t rank) {
