@@ -25,7 +25,8 @@ struct Span {
   uint32_t begin = 0, end = 0;
 };
 
-enum class Type : uint8_t { kNumber, kCondition };
+// Unknown is the kind of what was refused already: it fits everywhere, so that one mistake is told once.
+enum class Type : uint8_t { kNumber, kCondition, kUnknown };
 
 enum class Op : uint8_t {
   kAdd,
@@ -122,6 +123,7 @@ struct Stmt {
     kTmp,        // name, value
     kInstances,  // value
     kHintLine,   // hints
+    kFaulty,     // did not parse, and was told; lost
   };
   Kind kind = Kind::kLet;
   bool accumulates = false;  // `+=`
@@ -136,6 +138,7 @@ struct Stmt {
   std::vector<Iterator> iterators;
   std::vector<HintItem> hints;
   std::vector<StmtId> body, otherwise;
+  std::vector<std::string_view> lost;  // names that it may have declared
 };
 
 struct Parameter {
@@ -149,6 +152,10 @@ struct Item {
   enum class Kind : uint8_t { kAlgorithm, kCollective, kFunction };
   Kind kind = Kind::kAlgorithm;
   bool sound = true;  // parsed and checked without error
+  // Mistakes of the grammar: what could follow from them only is not told.
+  bool parsed = true;                  // false: some statement or part of the head is missing here
+  bool braces_lost = false;            // statements may stand in another block than their author meant
+  std::vector<std::string_view> lost;  // names in a head that did not parse
   std::string_view name;
   Span name_span;
   std::vector<Parameter> parameters;
@@ -170,6 +177,7 @@ struct File {
   std::vector<Item> items;
   std::vector<Expr> exprs;
   std::vector<Stmt> stmts;
+  std::vector<std::string_view> lost;  // names in text that is no item: they may be functions or collectives
 
   const Expr& operator[](ExprId id) const { return exprs[id.value]; }
   const Stmt& operator[](StmtId id) const { return stmts[id.value]; }

@@ -1,5 +1,9 @@
-// Variables and functions are two name spaces: `let max = max(a, b)` is fine. Inner blocks may use a name again; one
-// block may not. A user's function hides the built-in of that name, so that a later built-in breaks no program.
+// Variables and functions are two name spaces, and inner blocks may use a name again; one block may not. What the
+// language gives (`ranks`, `min`) cannot be declared in either: a reader could not tell which is meant. The price is
+// that a later built-in can break a program; it is told, and renaming mends it.
+//
+// What did not parse is no excuse for the rest: all other statements are checked. Names in faulty text may have been
+// declared by it; they are taken for variables of unknown kind, and nothing is told of them.
 //
 // Functions see only their parameters and what the machine gives (ranks, nodes, local): neither an algorithm's
 // parameters nor its root. So a function means the same wherever it is called.
@@ -43,13 +47,15 @@ const char* statement_name(Stmt::Kind k) {
       return "`instances`";
     case Stmt::Kind::kHintLine:
       return "a hint line";
+    case Stmt::Kind::kFaulty:
+      break;
   }
   return "?";
 }
 
 bool belongs(Stmt::Kind s, Item::Kind item) {
   using K = Stmt::Kind;
-  if (s == K::kLet || s == K::kIf) return true;
+  if (s == K::kLet || s == K::kIf || s == K::kFaulty) return true;
   switch (item) {
     case Item::Kind::kAlgorithm:
       return s != K::kReturn && s != K::kEnsure;
@@ -71,13 +77,15 @@ class Checker : private ExpressionChecker {
     for (uint32_t i = 0; i < file_.items.size(); ++i)
       if (file_.items[i].kind == Item::Kind::kFunction) check_function(i);
     for (Item& item : file_.items)
-      if (item.kind != Item::Kind::kFunction && item.sound) check_item(item);
+      if (item.kind != Item::Kind::kFunction) check_item(item);
   }
 
  private:
   void index_items() {
+    lost_.insert(file_.lost.begin(), file_.lost.end());
     for (uint32_t i = 0; i < file_.items.size(); ++i) {
       Item& item = file_.items[i];
+      if (item.name.empty()) continue;
       auto& map = items_[static_cast<size_t>(item.kind)];
       auto [it, fresh] = map.emplace(item.name, i);
       if (!fresh) {
@@ -89,6 +97,9 @@ class Checker : private ExpressionChecker {
         frame_.item = &item;
         error(diag::kDuplicateItem, item.name_span,
               quoted(item.name) + " is a built-in collective: choose another name");
+      } else if (item.kind == Item::Kind::kFunction) {
+        frame_.item = &item;
+        refuse_given(item.name, item.name_span, "function");
       }
     }
     frame_.item = nullptr;
@@ -98,11 +109,12 @@ class Checker : private ExpressionChecker {
 
   void parameters(Item& item) {
     for (Parameter& p : item.parameters) declare(p.name, p.span, Type::kNumber);
+    for (std::string_view n : item.lost) declare_lost(n);
   }
 
   void check_function(uint32_t index) override {
     Item& item = file_.items[index];
-    if (states_[index] != State::kNew || !item.sound) return;
+    if (states_[index] != State::kNew) return;
     states_[index] = State::kRunning;
     Frame saved = std::move(frame_);
     frame_ = Frame{};
@@ -115,12 +127,12 @@ class Checker : private ExpressionChecker {
       if (item.value.valid()) {
         frame_.returns = check(item.value);
       } else {
-        if (!block(item.body, 1) && item.sound)
+        if (!block(item.body, 1) && item.parsed)
           error(diag::kMissingReturn, item.name_span,
                 "function " + quoted(item.name) + " can end without a value: every path ends with `return`");
       }
       pop_block();
-      item.type = frame_.returns.value_or(Type::kNumber);
+      item.type = frame_.returns.value_or(item.parsed ? Type::kNumber : Type::kUnknown);
       // A call of itself was taken for a number.
       if (item.type == Type::kCondition && self_called_.contains(index))
         error(diag::kMixedKinds, item.name_span, "a function that calls itself returns a number");
@@ -140,10 +152,11 @@ class Checker : private ExpressionChecker {
               "the default of " + quoted(p.name) + " is not a constant: it is known before ranks and machine are",
               "a number, or arithmetic on numbers; 0 can stand for `choose`, and a `let` can choose");
     }
+    if (item.kind == Item::Kind::kAlgorithm) find_contract(item);
     parameters(item);
     if (item.kind == Item::Kind::kAlgorithm) contract(item);
     block(item.body, 1);
-    if (item.kind == Item::Kind::kCollective && !frame_.has_chunks && item.sound)
+    if (item.kind == Item::Kind::kCollective && !frame_.has_chunks && item.parsed)
       error(diag::kMissingChunks, item.name_span,
             "collective " + quoted(item.name) + " does not say how many blocks each rank has",
             "`chunks in 1, out ranks`, for example");
@@ -166,29 +179,38 @@ class Checker : private ExpressionChecker {
     }
   }
 
-  void contract(Item& item) {
-    size_t seen = item.contract_arguments.size();
+  // Before all else: it decides whether `root` is given.
+  void find_contract(Item& item) {
     item.builtin = parse_contract_kind(item.contract);
+    if (item.builtin) return;
+    auto found = find(Item::Kind::kCollective, item.contract);
+    if (found) item.collective = *found;
+    frame_.contract_unknown = !found;
+  }
+
+  void contract(Item& item) {
+    for (ExprId a : item.contract_arguments) expect_number(a);
+    if (item.contract.empty() || !item.lost.empty()) return;  // the head is told already
+    size_t seen = item.contract_arguments.size();
     if (item.builtin) {
       Contract c;
       c.kind = *item.builtin;
       size_t most = c.kind == ContractKind::kSendRecv ? 2 : c.has_root() ? 1 : 0;
       if (seen != 0 && seen != most)
         wrong_count(diag::kContractArguments, item.contract_span, item.contract, seen, most, most);
-    } else if (auto found = find(Item::Kind::kCollective, item.contract)) {
-      item.collective = *found;
-      size_t wanted = file_.items[*found].parameters.size();
-      if (!file_.items[*found].sound) item.sound = false;
-      if (seen != wanted)
+    } else if (!frame_.contract_unknown) {
+      const Item& collective = file_.items[item.collective];
+      size_t wanted = collective.parameters.size();
+      if (!collective.sound) item.sound = false;
+      if (seen != wanted && collective.lost.empty())
         wrong_count(diag::kContractArguments, item.contract_span, item.contract, seen, wanted, wanted);
-    } else {
+    } else if (!lost_.contains(item.contract)) {
       std::vector<std::string> names = contract_names();
       for (const Item& i : file_.items)
         if (i.kind == Item::Kind::kCollective) names.emplace_back(i.name);
       error(diag::kUnknownCollective, item.contract_span, "unknown collective " + quoted(item.contract),
             did_you_mean(item.contract, names, diagnostics_));
     }
-    for (ExprId a : item.contract_arguments) expect_number(a);
   }
 
   // --- statements ---------------------------------------------------------------------------------------------------
@@ -198,7 +220,7 @@ class Checker : private ExpressionChecker {
     push_block();
     bool returned = false, told = false;
     for (StmtId id : body) {
-      if (returned && !told) {
+      if (returned && !told && !frame_.item->braces_lost) {
         error(diag::kUnreachable, file_[id].span, "this is never reached: the statement before it returns");
         told = true;
       }
@@ -220,12 +242,12 @@ class Checker : private ExpressionChecker {
       return false;
     }
     bool declares = s.kind == K::kChunks || s.kind == K::kTmp || s.kind == K::kInstances || s.kind == K::kHintLine;
-    if (declares && depth > 1) {
+    if (declares && depth > 1 && !item.braces_lost) {
       error(diag::kNestedDeclaration, s.span,
             std::string(statement_name(s.kind)) + " stands inside a block: it holds for the whole " +
                 (item.kind == Item::Kind::kAlgorithm ? "algorithm" : "collective") + " and stands in its body itself");
     }
-    if (declares && s.kind != K::kTmp && frame_.moved) {
+    if (declares && s.kind != K::kTmp && frame_.moved && !item.braces_lost) {
       error(diag::kLateDeclaration, s.span,
             std::string(statement_name(s.kind)) +
                 " comes after a statement that moves data: it holds for all of them "
@@ -262,9 +284,9 @@ class Checker : private ExpressionChecker {
         break;
       case K::kReturn: {
         Type type = check(s.value);
-        if (frame_.returns && *frame_.returns != type)
+        if (frame_.returns && differ(*frame_.returns, type))
           error(diag::kMixedKinds, s.span, "one `return` gives a number, another one a condition");
-        frame_.returns = type;
+        if (!frame_.returns || type != Type::kUnknown) frame_.returns = type;
         return true;
       }
       case K::kEnsure:
@@ -283,6 +305,9 @@ class Checker : private ExpressionChecker {
         break;
       case K::kHintLine:
         hints(s.hints, frame_.hint_lines);
+        break;
+      case K::kFaulty:
+        for (std::string_view n : s.lost) declare_lost(n);
         break;
     }
     return false;
@@ -345,7 +370,7 @@ class Checker : private ExpressionChecker {
       a.buffer_id = buffers::kOut;
     } else if (auto it = frame_.tmps.find(a.buffer); it != frame_.tmps.end()) {
       a.buffer_id = buffers::kFirstTmp + it->second.slot;
-    } else {
+    } else if (const Binding* b = lookup(a.buffer); b == nullptr || !b->lost) {
       std::vector<std::string> names = frame_.tmp_names;
       for (const char* n : {"buf", "in", "out"}) names.emplace_back(n);
       std::string hint = did_you_mean(a.buffer, names, diagnostics_);
@@ -358,7 +383,7 @@ class Checker : private ExpressionChecker {
     if (i.is_range()) {
       error(diag::kRangeAsRank, i.span, "a range of ranks: a place is on one rank, or on `all`",
             "write a loop over the ranks");
-    } else if (const Expr& e = file_[i.first]; e.kind == Expr::Kind::kName && e.name == "all" && !lookup("all")) {
+    } else if (const Expr& e = file_[i.first]; e.kind == Expr::Kind::kName && e.name == "all") {
       i.all = true;
     } else {
       expect_number(i.first);
@@ -407,9 +432,7 @@ class Checker : private ExpressionChecker {
   void bind(Index& i) {
     if (i.is_range()) return;
     const Expr& e = file_[i.first];
-    if (e.kind != Expr::Kind::kName || lookup(e.name) != nullptr || e.name == "all") return;
-    for (const GivenRow& g : kGiven)
-      if (e.name == g.name) return;
+    if (e.kind != Expr::Kind::kName || lookup(e.name) != nullptr || is_given(e.name)) return;
     i.binder = declare(e.name, e.span, Type::kNumber);
   }
 

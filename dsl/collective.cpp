@@ -14,6 +14,10 @@ namespace {
 
 using namespace ast;
 
+// About 2 GB each.
+constexpr uint64_t kMostPromises = uint64_t{1} << 24;
+constexpr uint64_t kMostContributions = uint64_t{1} << 27;
+
 class CollectiveRunner : public Runner {
  public:
   CollectiveRunner(const File& file, const Item& item, Program& program, const World& world, Diagnostics& diagnostics)
@@ -68,6 +72,10 @@ class CollectiveRunner : public Runner {
     const Access& dst = *s.accesses[0].source;
     uint32_t ranks = dst.rank.binder == Index::kNoBinder ? 1 : world_.ranks;
     uint32_t blocks = dst.chunk.binder == Index::kNoBinder ? 1 : contract_.custom_out;
+    if (uint64_t{ranks} * blocks > kMostPromises - promises_.size()) {
+      refuse_size(s.stmt->span, "this promises " + amount(uint64_t{ranks} * blocks, "blocks") +
+                                    ": a collective has up to " + std::to_string(kMostPromises) + " promises");
+    }
     for (uint32_t r = 0; r < ranks; ++r) {
       if (dst.rank.binder != Index::kNoBinder) program_.slot(dst.rank.binder) = r;
       uint32_t rank = dst.rank.binder != Index::kNoBinder ? r : wrap(program_.eval(s.accesses[0].rank), world_.ranks);
@@ -119,7 +127,10 @@ class CollectiveRunner : public Runner {
         uint32_t first = source_ranks[k] == kAllRanks ? 0 : source_ranks[k];
         uint32_t last = source_ranks[k] == kAllRanks ? world_.ranks : first + 1;
         for (uint32_t r = first; r < last; ++r) {
-          if (!program_.spend()) too_much(s.stmt->span);
+          if (++contributions_ > kMostContributions) {
+            refuse_size(s.stmt->span, "a collective names up to " + std::to_string(kMostContributions) +
+                                          " contributions of ranks, and this is one more" + values());
+          }
           p.ensure.from.push_back({r, block});
         }
       }
@@ -131,6 +142,10 @@ class CollectiveRunner : public Runner {
                    " is counted twice for block " + std::to_string(p.ensure.block) + " of rank " +
                    std::to_string(rank) + ": each contribution enters a reduction once");
       }
+      if (promises_.size() >= kMostPromises) {
+        refuse_size(s.stmt->span, "a collective has up to " + std::to_string(kMostPromises) +
+                                      " promises, and this is one more" + values());
+      }
       promises_.push_back(std::move(p));
     }
   }
@@ -138,6 +153,7 @@ class CollectiveRunner : public Runner {
   const World& world_;
   Contract contract_;
   std::vector<Promise> promises_;
+  uint64_t contributions_ = 0;
 };
 
 }  // namespace

@@ -16,6 +16,8 @@ std::string quoted(std::string_view text) {
     if (blank && s.back() == ' ') continue;
     s.push_back(blank ? ' ' : c);
     if (s.size() > kLongestQuote) {
+      while ((static_cast<unsigned char>(s.back()) & 0xc0) == 0x80) s.pop_back();  // characters stay whole
+      if (static_cast<unsigned char>(s.back()) >= 0xc0) s.pop_back();
       s.append("...");
       break;
     }

@@ -208,13 +208,19 @@ class AlgorithmRunner : public Runner {
   }
 
   // Growing by doubling would touch three times the memory: for millions of statements most of the time.
-  void expect(uint64_t leaves) override {
+  void expect(uint64_t leaves, uint64_t sure, const Stmt& stmt) override {
     if (options_.only_rank != kAllRanks) return;
+    uint64_t left = options_.max_ops - schedule_.ops.size();
+    if (sure > left) {
+      refuse_size(stmt.span, "this is spelt out into " + amount(sure, "statements") + ": an algorithm has up to " +
+                                 std::to_string(options_.max_ops));
+    }
+    if (leaves > left) return;
     uint64_t total = schedule_.ops.size() + leaves;
-    if (total > std::min(options_.max_ops, uint64_t{1} << 26) || total <= schedule_.ops.capacity()) return;
+    if (total <= schedule_.ops.capacity()) return;
     // Twice as much, since a second phase mostly follows; memory that is not touched costs nothing.
-    schedule_.ops.reserve(2 * total);
-    schedule_.sources.reserve(2 * total);
+    schedule_.ops.reserve(std::min(2 * total, options_.max_ops));
+    schedule_.sources.reserve(std::min(2 * total, options_.max_ops));
   }
 
   void leaf(Step& s) override {
@@ -237,7 +243,11 @@ class AlgorithmRunner : public Runner {
   }
 
   ScheduleOp& emit(const Step& s, uint32_t length, uint32_t source_count) {
-    if (schedule_.ops.size() >= options_.max_ops) too_much(s.stmt->span);
+    if (schedule_.ops.size() >= options_.max_ops || schedule_.sources.size() / 2 >= options_.max_ops) {
+      refuse_size(s.stmt->span, "an algorithm has up to " + std::to_string(options_.max_ops) +
+                                    " statements, with two places read in each on average, and this is one more" +
+                                    values());
+    }
     uint16_t hint = s.hint == kHintUnknown ? variable_hint(s) : static_cast<uint16_t>(s.hint);
     ScheduleOp& op = schedule_.ops.emplace_back();
     op.kind = s.stmt->accumulates ? ScheduleOp::Kind::kAccumulate

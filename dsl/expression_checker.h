@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "dsl/ast.h"
@@ -64,6 +65,7 @@ class ExpressionChecker {
     uint32_t depth = 0;
     Type type = Type::kNumber;
     Span span;
+    bool lost = false;  // stood in text that did not parse: nothing is told of it
   };
 
   // What is being checked; saved and restored when a call asks for a function that was not looked at yet.
@@ -75,6 +77,7 @@ class ExpressionChecker {
     std::vector<std::string> tmp_names;
     bool moved = false;  // a transfer was seen
     bool has_chunks = false, has_instances = false;
+    bool contract_unknown = false;
     std::vector<HintItem> hint_lines;
     std::optional<Type> returns;
   };
@@ -103,15 +106,43 @@ class ExpressionChecker {
     frame_.blocks.pop_back();
   }
 
+  // `root`, `src` and `dst` are given in some algorithms only, and free names in all others.
+  bool is_given(std::string_view name) const {
+    for (const GivenRow& g : kGiven)
+      if (name == g.name) return given_allowed(g.id) && !(frame_.contract_unknown && is_of_contract(g.id));
+    for (const BuiltinRow& b : kBuiltins)
+      if (name == b.name) return true;
+    return name == "all" || name == "rings" || name == "trees";
+  }
+
+  void refuse_given(std::string_view name, Span span, const char* what) {
+    if (!is_given(name)) return;
+    error(diag::kGivenName, span, quoted(name) + " has a meaning already: no " + what + " can have this name",
+          "`my_" + std::string(name) + "`, for example");
+  }
+
+  void declare_lost(std::string_view name) {
+    Binding b;
+    b.slot = frame_.item->slots++;
+    b.depth = static_cast<uint32_t>(frame_.blocks.size());
+    b.type = Type::kUnknown;
+    b.lost = true;
+    std::vector<Binding>& bindings = frame_.names[name];
+    if (!bindings.empty() && bindings.back().lost && bindings.back().depth == b.depth) return;
+    bindings.push_back(b);
+    frame_.blocks.back().push_back(name);
+  }
+
   uint32_t declare(std::string_view name, Span span, Type type) {
+    refuse_given(name, span, "variable");
     std::vector<Binding>& bindings = frame_.names[name];
     auto depth = static_cast<uint32_t>(frame_.blocks.size());
-    if (!bindings.empty() && bindings.back().depth == depth) {
+    if (!bindings.empty() && bindings.back().depth == depth && !bindings.back().lost && !frame_.item->braces_lost) {
       error(diag::kDuplicateName, span,
             quoted(name) + " is declared twice in this block: names never change their value")
           .notes.push_back({file_.range(bindings.back().span), "first here"});
     }
-    bindings.push_back({frame_.item->slots, depth, type, span});
+    bindings.push_back({frame_.item->slots, depth, type, span, false});
     frame_.blocks.back().push_back(name);
     return frame_.item->slots++;
   }
@@ -125,7 +156,8 @@ class ExpressionChecker {
     std::vector<std::string> names;
     if (diagnostics_.error_count() >= Diagnostics::kLimit) return names;
     for (const auto& block : frame_.blocks)
-      for (std::string_view name : block) names.emplace_back(name);
+      for (std::string_view name : block)
+        if (!lookup(name)->lost) names.emplace_back(name);
     for (const GivenRow& g : kGiven)
       if (given_allowed(g.id)) names.emplace_back(g.name);
     return names;
@@ -139,9 +171,12 @@ class ExpressionChecker {
     return names;
   }
 
+  static bool is_of_contract(Given g) { return g == Given::kRoot || g == Given::kSrc || g == Given::kDst; }
+
   bool given_allowed(Given g) const {
-    if (g != Given::kRoot && g != Given::kSrc && g != Given::kDst) return true;
+    if (!is_of_contract(g)) return true;
     const Item& item = *frame_.item;
+    if (frame_.contract_unknown) return true;
     if (item.kind != Item::Kind::kAlgorithm || !item.builtin) return false;
     Contract c;
     c.kind = *item.builtin;
@@ -150,15 +185,17 @@ class ExpressionChecker {
 
   // --- expressions --------------------------------------------------------------------------------------------------
 
+  static bool differ(Type a, Type b) { return a != b && a != Type::kUnknown && b != Type::kUnknown; }
+
   void expect_number(ExprId id) {
-    if (check(id) == Type::kNumber) return;
+    if (!differ(check(id), Type::kNumber)) return;
     error(diag::kNotANumber, file_[id].span,
           "expected a number, found the condition " + quoted(file_.text(file_[id].span)),
           "`c ? 1 : 0` makes a number of it");
   }
 
   void expect_condition(ExprId id) {
-    if (check(id) == Type::kCondition) return;
+    if (!differ(check(id), Type::kCondition)) return;
     error(diag::kNotACondition, file_[id].span,
           "expected a condition, found the number " + quoted(file_.text(file_[id].span)), "compare it: `... != 0`");
   }
@@ -190,9 +227,9 @@ class ExpressionChecker {
       case Expr::Kind::kSelect: {
         expect_condition(e.a);
         Type b = check(e.b), c = check(e.c);
-        if (b != c)
+        if (differ(b, c))
           error(diag::kMixedKinds, e.span, "the two sides of `? :` are of two kinds: a number and a condition");
-        return b;
+        return b != Type::kUnknown ? b : c;
       }
     }
     return Type::kNumber;
@@ -208,7 +245,7 @@ class ExpressionChecker {
       case Op::kEqual:
       case Op::kNotEqual: {
         Type a = check(e.a), b = check(e.b);
-        if (a != b) error(diag::kMixedKinds, e.span, "a number is compared with a condition");
+        if (differ(a, b)) error(diag::kMixedKinds, e.span, "a number is compared with a condition");
         return Type::kCondition;
       }
       case Op::kLess:
@@ -239,23 +276,23 @@ class ExpressionChecker {
         return g.type;
       }
       unknown_root(e, g);
-      return Type::kNumber;
+      return Type::kUnknown;
     }
     if (e.name == "rings" || e.name == "trees") {
       error(diag::kRingsUnavailable, e.span, quoted(e.name) + " of the machine are not available yet");
-      return Type::kNumber;
+      return Type::kUnknown;
     }
     bool is_function = find(Item::Kind::kFunction, e.name).has_value();
     for (const BuiltinRow& b : kBuiltins) is_function |= e.name == b.name;
     if (is_function) {
       error(diag::kFunctionWithoutCall, e.span, quoted(e.name) + " is a function: it is used with arguments",
             "`" + std::string(e.name) + "(...)`");
-      return Type::kNumber;
+      return Type::kUnknown;
     }
     std::string hint = did_you_mean(e.name, visible_names(), diagnostics_);
     if (e.name == "all") hint = "`all` stands for all ranks: `buf[all][c]`, as the whole first index";
     error(diag::kUnknownName, e.span, "unknown name " + quoted(e.name), hint);
-    return Type::kNumber;
+    return Type::kUnknown;
   }
 
   void unknown_root(const Expr& e, const GivenRow& g) {
@@ -281,7 +318,7 @@ class ExpressionChecker {
       check_function(*f);
       const Item& function = file_.items[*f];
       if (!function.sound && states_[*f] != State::kRunning) frame_.item->sound = false;
-      if (function.parameters.size() != e.arguments.size())
+      if (function.parameters.size() != e.arguments.size() && function.lost.empty())
         wrong_count(diag::kWrongArgumentCount, e.span, e.name, e.arguments.size(), function.parameters.size(),
                     function.parameters.size());
       return function.type;
@@ -294,11 +331,12 @@ class ExpressionChecker {
         wrong_count(diag::kWrongArgumentCount, e.span, e.name, e.arguments.size(), b.least, b.most);
       return Type::kNumber;
     }
+    if (lost_.contains(e.name)) return Type::kUnknown;
     std::string hint = did_you_mean(e.name, function_names(), diagnostics_);
     if (hint.empty() && lookup(e.name) != nullptr) hint = quoted(e.name) + " is a variable";
     if (e.name == "reduce") hint = "`reduce(...)` is the whole right side of a statement, over places";
     error(diag::kUnknownFunction, name_span, "unknown function " + quoted(e.name), hint);
-    return Type::kNumber;
+    return Type::kUnknown;
   }
 
   void wrong_count(DiagnosticId id, Span span, std::string_view name, size_t seen, size_t least, size_t most) {
@@ -312,6 +350,7 @@ class ExpressionChecker {
   ast::File& file_;
   Diagnostics& diagnostics_;
   std::unordered_map<std::string_view, uint32_t> items_[3];  // by kind and name
+  std::unordered_set<std::string_view> lost_;                // names in text that is no item
   std::vector<State> states_;                                // of functions, by item
   std::unordered_map<uint32_t, bool> self_called_;           // functions that were called while they were checked
   Frame frame_;

@@ -142,6 +142,16 @@ class ExpressionParser : protected TokenCursor {
     return ok;
   }
 
+  // A line that begins with two names, or with a place, is no value: the line before it is unfinished.
+  bool begins_statement() const {
+    if (!peek().newline_before || peek(1).newline_before) return false;
+    if (is(kBracketOpen, 1)) return true;
+    if (!is(kName, 1)) return false;
+    for (const char* word : {"step", "on", "protocol", "via", "wire"})  // what may follow a value
+      if (is_word(word, 1)) return false;
+    return true;
+  }
+
   bool primary(ExprId& out) {
     const Token& t = peek();
     Expr e;
@@ -163,7 +173,7 @@ class ExpressionParser : protected TokenCursor {
                   "`" + std::string(text(t)) + "[...]` is data: it cannot be part of an expression",
                   "what moves where never depends on the data");
     }
-    if (t.kind != kName || is_reserved(text(t))) {
+    if (t.kind != kName || is_reserved(text(t)) || begins_statement()) {
       return fail(diag::kExpectedExpression, here(), "expected a value, found " + seen(t));
     }
     e.kind = Expr::Kind::kName;

@@ -36,12 +36,14 @@ struct ElaborateOptions {
   MachineView machine;  // node_sizes empty: one node of all ranks
   std::map<std::string, int64_t> parameters;
   uint32_t only_rank = kAllRanks;  // keep only the statements that touch this rank
-  // Guards against programs that never end: loop iterations, statements and calls; and statements kept.
+  // Guards against programs that never end: loop iterations, statements and calls; and statements kept, which all that
+  // follows turns into about 4 GB. What constant bounds of loops exceed for sure is refused before it is run.
   uint64_t max_steps = 1'000'000'000;
-  uint64_t max_ops = uint64_t{1} << 27;
+  uint64_t max_ops = uint64_t{1} << 26;
 };
 
-// AST -> Schedule IR. Null when diagnostics has errors, and for a file with errors in it, which parse() has told.
+// AST -> Schedule IR. Null when diagnostics has errors, and for a file with errors in it, which parse() has told: also
+// errors in other items than the algorithm asked for, since a name may mean something else once they are mended.
 std::optional<Schedule> elaborate(const ast::File&, const ElaborateOptions&, Diagnostics&);
 
 // Formats; nullopt (and diagnostics) when the text does not parse. Idempotent; keeps comments.

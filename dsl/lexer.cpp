@@ -1,6 +1,5 @@
 #include "dsl/lexer.h"
 
-#include <limits>
 #include <string>
 
 #include "dsl/diagnostics.h"
@@ -60,10 +59,7 @@ class Lexer {
       : file_(file), text_(file.text()), diagnostics_(diagnostics) {}
 
   Tokens run() {
-    if (text_.size() > std::numeric_limits<uint32_t>::max() / 4) {
-      error(diag::kUnreadableText, 0, 0, "the text has more than 1 GiB");
-      text_ = {};
-    }
+    if (file_.too_large()) error(diag::kUnreadableText, 0, 0, "the text is too large: 1 GiB is the most");
     tokens_.list.reserve(text_.size() / 3 + 1);
     while (skip_blank()) token();
     Token end;
@@ -186,8 +182,7 @@ class Lexer {
       error(diag::kUnreadableText, begin, end, "control character with code " + std::to_string(c) + " in the text");
     } else if (c >= 0x80) {
       while (end < text_.size() && static_cast<unsigned char>(text_[end]) >= 0x80) ++end;
-      std::string seen(text_.substr(begin, std::min<uint32_t>(end - begin, 24)));
-      error(diag::kUnexpectedCharacter, begin, end, "unexpected character `" + seen + "`",
+      error(diag::kUnexpectedCharacter, begin, end, "unexpected character " + quoted(text_.substr(begin, end - begin)),
             "outside comments and strings the language is plain ASCII");
     } else {
       error(diag::kUnexpectedCharacter, begin, end, std::string("unexpected character `") + text_[at_] + "`");

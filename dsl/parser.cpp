@@ -46,13 +46,24 @@ class Parser : private ExpressionParser {
     return std::any_of(kItemWords.begin(), kItemWords.end(), [&](const std::string& w) { return w == word; });
   }
 
+  // `algoritm a ...`
+  bool almost_at_item() const {
+    return is(kName) && is(kName, 1) && peek().newline_before &&
+           !did_you_mean(text(peek()), kItemWords, diagnostics_).empty();
+  }
+
   void skip_to_item() {
-    while (!is(kEnd) && !at_item()) advance();
+    size_t first = at_;
+    for (int depth = 0; !is(kEnd) && !at_item() && !(depth <= 0 && almost_at_item()); advance()) {
+      if (is(kBraceOpen)) ++depth;
+      if (is(kBraceClose)) --depth;
+    }
+    for (std::string_view n : names_since(first)) file_.lost.push_back(n);
   }
 
   void item() {
     sound_ = true;
-    lost_brace_ = false;
+    lost_brace_ = braces_lost_ = head_done_ = false;
     misaligned_ = {};
     Item it;
     if (at_item()) {
@@ -60,8 +71,19 @@ class Parser : private ExpressionParser {
       if (word == "pipeline") return pipeline();
       if (word == "operator") return user_operator();
       advance();
+      size_t first = at_;
       bool ok = word == "algorithm" ? algorithm(it) : word == "collective" ? collective(it) : function(it);
-      it.sound = sound_;
+      // A faulty head does not hide the body: its names are noted, and its `{` is looked for.
+      if (!ok && !head_done_) {
+        while (!is(kEnd) && !is(kBraceOpen) && !at_item()) advance();
+        it.lost = names_since(first);
+        it.value = {};
+        if (is(kBraceOpen)) ok = block(it.body, "of the item");
+      }
+      it.sound = it.parsed = sound_;
+      it.braces_lost = braces_lost_;
+      if (it.name.empty())
+        for (std::string_view n : it.lost) file_.lost.push_back(n);
       file_.items.push_back(std::move(it));
       if (!ok) skip_to_item();
       return;
@@ -162,8 +184,11 @@ class Parser : private ExpressionParser {
   // --- statements ---------------------------------------------------------------------------------------------------
 
   bool block(std::vector<StmtId>& out, const char* of) {
-    if (!is(kBraceOpen))
+    if (!is(kBraceOpen)) {
+      braces_lost_ = true;
       return expect(kBraceOpen, diag::kExpectedBrace, ("before the body " + std::string(of)).c_str());
+    }
+    head_done_ = true;
     Span open{peek().begin, peek().end};
     if (nesting_ >= kMaxNesting) {
       fail(diag::kNestedTooDeep, open, "blocks nest deeper than " + std::to_string(kMaxNesting) + " levels");
@@ -181,30 +206,44 @@ class Parser : private ExpressionParser {
           fail(diag::kUnclosedBrace, open,
                "`{` " + std::string(of) + " is not closed before " +
                    (is(kEnd) ? "the end of the file" : seen(peek()) + " begins"));
-        lost_brace_ = true;
+        lost_brace_ = braces_lost_ = true;
         return false;
       }
       if (accept(kSemicolon)) continue;
       size_t before = at_;
       Stmt s;
       bool ok = statement(s);
+      // What has a body has a whole head, whatever is missing behind: the body's brace, or an `else`.
+      if (ok || lost_brace_ || !s.body.empty()) keep(std::move(s), out);
       if (lost_brace_) {
         --nesting_;
         return false;
       }
       if (ok) {
-        file_.stmts.push_back(std::move(s));
-        out.push_back(StmtId(static_cast<uint32_t>(file_.stmts.size() - 1)));
-        separator();
-      } else {
-        synchronize(before);
+        before = at_;
+        if (separator()) continue;
       }
+      synchronize(before);
+      keep_faulty(before, out);
     }
     --nesting_;
     if (peek().newline_before && misaligned_.end == 0 && indentation(peek().begin) < indentation(open.begin))
       misaligned_ = open;
     advance();
     return true;
+  }
+
+  void keep(Stmt s, std::vector<StmtId>& out) {
+    file_.stmts.push_back(std::move(s));
+    out.push_back(StmtId(static_cast<uint32_t>(file_.stmts.size() - 1)));
+  }
+
+  void keep_faulty(size_t first, std::vector<StmtId>& out) {
+    Stmt s;
+    s.kind = Stmt::Kind::kFaulty;
+    s.span = {tokens_[first].begin, last_end()};
+    s.lost = names_since(first);
+    keep(std::move(s), out);
   }
 
   // Of the line of this place.
@@ -215,13 +254,12 @@ class Parser : private ExpressionParser {
     return static_cast<uint32_t>(std::min<size_t>(first, offset) - line);
   }
 
-  void separator() {
+  bool separator() {
     const Token& t = peek();
-    if (t.newline_before || t.kind == kBraceClose || t.kind == kSemicolon || t.kind == kEnd) return;
-    if (at_ > 0 && tokens_[at_ - 1].kind == kBraceClose) return;
-    fail(diag::kMissingSeparator, {t.begin, t.end},
-         "expected the end of the statement, found " + seen(t) + ": statements on one line are divided by `;`");
-    synchronize(at_);
+    if (t.newline_before || t.kind == kBraceClose || t.kind == kSemicolon || t.kind == kEnd) return true;
+    if (at_ > 0 && tokens_[at_ - 1].kind == kBraceClose) return true;
+    return fail(diag::kMissingSeparator, {t.begin, t.end},
+                "expected the end of the statement, found " + seen(t) + ": statements on one line are divided by `;`");
   }
 
   // To the next statement: behind a `;`, at the `}` of this block, or at a line's first token that can begin one.
@@ -324,7 +362,7 @@ class Parser : private ExpressionParser {
   }
 
   bool source(Stmt& s) {
-    if (is(kName) && is(kBracketOpen, 1)) return access(s);
+    if (is(kName) && is(kBracketOpen, 1)) return access(s) && !arithmetic(s.accesses.back());
     if (is(kName) && is_reserved(text(peek()))) {
       advance();
       return expect(kBracketOpen, diag::kExpectedIndex, "after the buffer: a place is `buf[rank][chunk]`");
@@ -332,6 +370,17 @@ class Parser : private ExpressionParser {
     return fail(diag::kExpectedSource, here(),
                 "expected a place such as `buf[r][c]`, or `reduce(...)` of places, found " + seen(peek()),
                 "statements move data; numbers are only used to say which");
+  }
+
+  // On data: also on the next line, since no statement begins with an operator.
+  bool arithmetic(const Access& a) {
+    const Token& t = peek();
+    if (level(t.kind).precedence == 0) return false;
+    fail(diag::kDataArithmetic, {t.begin, t.end},
+         seen(t) + " stands behind data: expressions are for numbers, such as ranks and chunks",
+         "data are combined with `+=` or `reduce(a, b)`: `reduce(" + std::string(file_.text(a.span)) +
+             ", ...)`, by the collective's operator");
+    return true;
   }
 
   bool access(Stmt& s) {
@@ -427,10 +476,8 @@ class Parser : private ExpressionParser {
     ++nesting_;
     bool ok = statement(inner);
     --nesting_;
-    if (!ok) return false;
-    file_.stmts.push_back(std::move(inner));
-    s.otherwise.push_back(StmtId(static_cast<uint32_t>(file_.stmts.size() - 1)));
-    return true;
+    if (ok || lost_brace_ || !inner.body.empty()) keep(std::move(inner), s.otherwise);
+    return ok;
   }
 
   bool require(Stmt& s) {
@@ -516,8 +563,10 @@ class Parser : private ExpressionParser {
   }
 
   int nesting_ = 0;
-  bool lost_brace_ = false;  // a `}` was missing; told once
-  Span misaligned_;          // first `{` of this item whose `}` stands left of it, if any
+  bool lost_brace_ = false;   // a `}` was missing; told once
+  bool braces_lost_ = false;  // some brace of this item was missing
+  bool head_done_ = false;    // the body of this item began
+  Span misaligned_;           // first `{` of this item whose `}` stands left of it, if any
 };
 
 }  // namespace
@@ -527,43 +576,3 @@ File parse_tokens(const SourceFile& source, Tokens& tokens, Diagnostics& diagnos
 }
 
 }  // namespace coll::dsl
-
-namespace coll::ast {
-
-const char* spelling(Op op) {
-  switch (op) {
-    case Op::kAdd:
-      return "+";
-    case Op::kSub:
-      return "-";
-    case Op::kMul:
-      return "*";
-    case Op::kDiv:
-      return "/";
-    case Op::kMod:
-      return "%";
-    case Op::kLess:
-      return "<";
-    case Op::kLessEqual:
-      return "<=";
-    case Op::kGreater:
-      return ">";
-    case Op::kGreaterEqual:
-      return ">=";
-    case Op::kEqual:
-      return "==";
-    case Op::kNotEqual:
-      return "!=";
-    case Op::kAnd:
-      return "&&";
-    case Op::kOr:
-      return "||";
-    case Op::kNegate:
-      return "-";
-    case Op::kNot:
-      return "!";
-  }
-  return "?";
-}
-
-}  // namespace coll::ast

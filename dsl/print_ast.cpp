@@ -158,6 +158,9 @@ class Printer {
       case K::kHintLine:
         line(depth, "hint" + hints(s));
         break;
+      case K::kFaulty:
+        line(depth, "faulty");
+        break;
     }
   }
 
@@ -170,3 +173,43 @@ class Printer {
 std::string print_ast(const ast::File& file) { return Printer(file).run(); }
 
 }  // namespace coll
+
+namespace coll::ast {
+
+const char* spelling(Op op) {
+  switch (op) {
+    case Op::kAdd:
+      return "+";
+    case Op::kSub:
+      return "-";
+    case Op::kMul:
+      return "*";
+    case Op::kDiv:
+      return "/";
+    case Op::kMod:
+      return "%";
+    case Op::kLess:
+      return "<";
+    case Op::kLessEqual:
+      return "<=";
+    case Op::kGreater:
+      return ">";
+    case Op::kGreaterEqual:
+      return ">=";
+    case Op::kEqual:
+      return "==";
+    case Op::kNotEqual:
+      return "!=";
+    case Op::kAnd:
+      return "&&";
+    case Op::kOr:
+      return "||";
+    case Op::kNegate:
+      return "-";
+    case Op::kNot:
+      return "!";
+  }
+  return "?";
+}
+
+}  // namespace coll::ast

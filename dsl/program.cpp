@@ -15,6 +15,11 @@ using namespace ast;
 constexpr uint32_t kMaxDepth = 4000;
 constexpr size_t kCallStack = size_t{1} << 17;  // slots
 
+// Calls: about a second of work, and some for each other step. So a function that branches without end is stopped soon,
+// and a program of many statements may call a few functions in each of them.
+constexpr uint64_t kFreeCalls = uint64_t{1} << 25;
+constexpr uint64_t kCallsPerStep = 32;
+
 }  // namespace
 
 World World::make(uint32_t ranks, const MachineView& machine) {
@@ -383,7 +388,10 @@ int64_t Program::eval_slow(NodeId id) {
 int64_t Program::eval_call(const Node& n) {
   const Function& f = functions_[n.a];
   if (depth_ + f.height + 4 > kMaxDepth || top_ + f.slots > stack_.size()) fault(Fault::kCallTooDeep, n);
-  if (!spend()) fault(Fault::kTooMuch, n);
+  ++calls_;
+  if (!spend() || calls_ > kFreeCalls + kCallsPerStep * (steps_ - calls_)) {
+    fault(Fault::kTooMuch, n, static_cast<int64_t>(calls_ - 1));
+  }
   // Arguments are evaluated in the caller's frame, above which the new one is reserved already.
   int64_t* fresh = stack_.data() + top_;
   int64_t* caller = frame_;

@@ -63,6 +63,8 @@ class Program {
 
   // One step of work: a loop iteration, a statement or a call.
   bool spend() { return ++steps_ <= max_steps_; }
+  uint64_t steps_left() const { return steps_ < max_steps_ ? max_steps_ - steps_ : 0; }
+  uint64_t max_steps() const { return max_steps_; }
 
  private:
   enum class Code : uint8_t {
@@ -136,6 +138,7 @@ class Program {
   size_t top_ = 0;
   uint32_t depth_ = 0;
   uint64_t steps_ = 0, max_steps_ = 0;
+  uint64_t calls_ = 0;  // among the steps
 };
 
 }  // namespace coll::dsl

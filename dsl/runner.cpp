@@ -37,7 +37,12 @@ bool Runner::run() {
           std::vector<Step> steps;
           uint32_t visible = 0xffffffffu;
           compile_statement(s, steps, visible);
-          expect(count_leaves(steps));
+          Size total = size(steps);
+          expect(total.leaves, total.sure, s);
+          if (total.steps > program_.steps_left()) {
+            refuse_size(s.span, "this takes " + amount(total.steps, "steps (loop iterations and statements)") +
+                                    ": a run takes up to " + std::to_string(program_.max_steps()));
+          }
           exec(steps);
           current_ = nullptr;  // it pointed into `steps`
         }
@@ -132,20 +137,36 @@ void Runner::compile_statement(const Stmt& s, std::vector<Step>& out, uint32_t& 
 
 // --- running --------------------------------------------------------------------------------------------------------
 
-// Exact for loops with constant bounds and without conditions; otherwise a guess from below.
-uint64_t Runner::count_leaves(const std::vector<Step>& steps) const {
-  uint64_t count = 0;
+// Exact for loops with constant bounds and without conditions; otherwise a bound from below.
+Runner::Size Runner::size(const std::vector<Step>& steps) const {
+  auto add = [](uint64_t& to, uint64_t by) { to = by > UINT64_MAX - to ? UINT64_MAX : to + by; };
+  auto times = [](uint64_t a, uint64_t b) { return a != 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b; };
+  Size total;
   for (const Step& s : steps) {
-    if (s.kind == Step::Kind::kLeaf) ++count;
-    if (s.kind == Step::Kind::kIf) count += std::min(count_leaves(s.body), count_leaves(s.otherwise));
-    if (s.kind != Step::Kind::kLoop) continue;
-    auto first = program_.constant(s.a), last = program_.constant(s.b);
-    if (!first || !last || s.c != kNoNode || *first < 0 || *last <= *first) continue;
-    uint64_t product = 0;
-    if (!__builtin_mul_overflow(static_cast<uint64_t>(*last - *first), count_leaves(s.body), &product))
-      count = std::min(count, UINT64_MAX - product) + product;
+    if (s.kind == Step::Kind::kLeaf) {
+      bool range = std::any_of(s.accesses.begin(), s.accesses.end(), [](const auto& a) { return a.last != kNoNode; });
+      add(total.leaves, 1);
+      add(total.sure, range ? 0 : 1);  // a range may be empty
+      add(total.steps, 1);
+    } else if (s.kind == Step::Kind::kIf) {
+      Size a = size(s.body), b = size(s.otherwise);
+      add(total.leaves, std::min(a.leaves, b.leaves));
+      add(total.sure, std::min(a.sure, b.sure));
+      add(total.steps, std::min(a.steps, b.steps));
+    } else if (s.kind == Step::Kind::kLoop) {
+      auto first = program_.constant(s.a), last = program_.constant(s.b);
+      std::optional<int64_t> by = s.c == kNoNode ? std::optional<int64_t>(1) : program_.constant(s.c);
+      if (!first || !last || !by || *by < 1 || *last <= *first) continue;
+      uint64_t distance = static_cast<uint64_t>(*last) - static_cast<uint64_t>(*first);
+      uint64_t count = (distance - 1) / static_cast<uint64_t>(*by) + 1;
+      Size body = size(s.body);
+      add(body.steps, 1);
+      add(total.leaves, times(count, body.leaves));
+      add(total.sure, times(count, body.sure));
+      add(total.steps, times(count, body.steps));
+    }
   }
-  return count;
+  return total;
 }
 
 int64_t Runner::value(const Step& s, NodeId n) {
@@ -280,10 +301,19 @@ void Runner::refuse(DiagnosticId id, Span span, std::string message, std::string
 }
 
 void Runner::too_much(Span span) {
-  diagnostics_.error(diag::kTooManyStatements, range(span),
-                     "more statements than this compiler will spell out" + values(),
+  refuse_size(span, "a run takes up to " + std::to_string(program_.max_steps()) +
+                        " steps (loop iterations, statements and calls), and this program takes more" + values());
+}
+
+void Runner::refuse_size(Span span, std::string message) {
+  diagnostics_.error(diag::kTooManyStatements, range(span), std::move(message),
                      "is a bound of a loop larger than meant?");
   throw Stop{};
+}
+
+std::string Runner::amount(uint64_t count, const char* of) {
+  constexpr uint64_t kReadable = 1'000'000'000'000'000'000;
+  return count > kReadable ? std::string("more than 10^18 ") + of : "at least " + std::to_string(count) + " " + of;
 }
 
 void Runner::tell(const EvalFault& f) {
@@ -327,7 +357,8 @@ void Runner::tell(const EvalFault& f) {
       break;
     case Fault::kTooMuch:
       id = diag::kTooManyStatements;
-      message = "more calls of functions than this compiler will make";
+      message = "more than " + a + " calls of functions: this compiler makes no more for so few statements";
+      hint = "a function that calls itself twice doubles its work with each level";
       break;
   }
   Diagnostic& d = diagnostics_.error(id, range(e.span), message + values(), hint);

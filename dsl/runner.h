@@ -61,8 +61,9 @@ class Runner {
   virtual void declare(const ast::Stmt&) = 0;
   virtual void compile_leaf(Step&) = 0;
   virtual void leaf(Step&) = 0;
-  // About so many leaves will follow: a chance to reserve memory.
-  virtual void expect(uint64_t /*leaves*/) {}
+  // At least so many leaves will follow, `sure` of them with one place or more: a chance to reserve memory, or to
+  // refuse. `stmt` is the outermost loop.
+  virtual void expect(uint64_t /*leaves*/, uint64_t /*sure*/, const ast::Stmt& /*stmt*/) {}
 
   [[noreturn]] void refuse(DiagnosticId id, ast::Span span, std::string message, std::string hint = {});
   int64_t value(const ast::Stmt&, ast::ExprId);  // now; of declarations
@@ -82,7 +83,10 @@ class Runner {
     if (v >= 0 && v < 2 * static_cast<int64_t>(n)) return static_cast<uint32_t>(v - n);
     return static_cast<uint32_t>(floor_mod(v, n));
   }
-  [[noreturn]] void too_much(ast::Span span);
+  [[noreturn]] void too_much(ast::Span span);  // of steps
+  [[noreturn]] void refuse_size(ast::Span span, std::string message);
+  // "at least 1000 statements", also of numbers that do not fit.
+  static std::string amount(uint64_t count, const char* of);
 
   SourceRange range(ast::Span s) const { return file_.range(s); }
   std::string text(ast::Span s) const { return quoted(file_.text(s)); }
@@ -97,7 +101,10 @@ class Runner {
   void compile_statement(const ast::Stmt&, std::vector<Step>& out, uint32_t& visible);
   void exec(std::vector<Step>& steps);
   void exec_loop(Step&);
-  uint64_t count_leaves(const std::vector<Step>&) const;
+  struct Size {
+    uint64_t leaves = 0, sure = 0, steps = 0;
+  };
+  Size size(const std::vector<Step>&) const;
   int64_t value(const Step&, NodeId);
   uint32_t show(uint32_t outer, std::string_view name, uint32_t slot);
 

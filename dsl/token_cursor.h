@@ -86,6 +86,14 @@ class TokenCursor {
     return true;
   }
 
+  // Names among the tokens from `first` to here: what they would have declared, had they parsed.
+  std::vector<std::string_view> names_since(size_t first) const {
+    std::vector<std::string_view> names;
+    for (size_t i = first; i < at_; ++i)
+      if (tokens_[i].kind == kName && !is_reserved(text(tokens_[i]))) names.push_back(text(tokens_[i]));
+    return names;
+  }
+
   // For the mark `tight`.
   Token& peek_mutable() { return tokens_[at_]; }
 

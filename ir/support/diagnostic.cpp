@@ -1,6 +1,7 @@
 #include "ir/support/diagnostic.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace coll {
 
@@ -12,30 +13,87 @@ Diagnostic& add(std::vector<Diagnostic>& list, Diagnostic& dropped, Diagnostic d
   return list.back();
 }
 
+// Bytes of the character at the start of `s` that a terminal shows as one; 0 where it would do anything else: control
+// characters, among them those past ASCII, marks that turn the direction of text, and what is not UTF-8.
+size_t printable(std::string_view s) {
+  auto byte = [&](size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0u; };
+  unsigned first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  size_t length = first >= 0xf0 && first <= 0xf4 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  uint32_t code = first & (0x7fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+  bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  bool turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+  bool controls = code < 0xa0 || code == 0x2028 || code == 0x2029;
+  return overlong || surrogate || turns || controls || code > 0x10ffff ? 0 : length;
+}
+
+std::string escape(char c) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  auto byte = static_cast<unsigned char>(c);
+  return {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+}
+
+std::string shown(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    size_t length = printable(text.substr(i));
+    if (length == 0 && (text[i] == '\n' || text[i] == '\t')) length = 1;
+    out += length == 0 ? escape(text[i]) : std::string(text.substr(i, length));
+    i += std::max<size_t>(1, length);
+  }
+  return out;
+}
+
 std::string place(const SourceRange& range) {
   if (range.file == nullptr) return "collc: ";
-  return range.file->name() + ":" + std::to_string(range.file->line_of(range.begin)) + ":" +
+  return shown(range.file->name()) + ":" + std::to_string(range.file->line_of(range.begin)) + ":" +
          std::to_string(range.file->column_of(range.begin)) + ": ";
 }
 
-// The source line of a range with a caret under its first byte and tildes to its end (clipped to that line).
+// The source line of a range with a caret under its first byte and tildes to its end (clipped to that line). One
+// column for each character: tabs are repeated in the line of marks, escapes take as many marks as they are long.
 std::string caret(const SourceRange& range) {
   if (range.file == nullptr) return {};
   uint32_t line = range.file->line_of(range.begin);
-  uint32_t column = range.file->column_of(range.begin);
-  std::string text(range.file->line_text(line));
+  size_t begin = range.file->column_of(range.begin) - 1;
+  size_t end = begin + std::max<size_t>(1, range.end > range.begin ? range.end - range.begin : 1);
+  std::string_view text = range.file->line_text(line);
   constexpr size_t kWidest = 160;
-  size_t shift = 0;
+  auto inside = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };  // a character
+  size_t at = 0, stop = text.size();
   if (text.size() > kWidest) {  // a very long line: show the window round the caret
-    shift = column > kWidest / 2 ? column - kWidest / 2 : 0;
-    text = text.substr(std::min(shift, text.size()), kWidest);
+    at = begin > kWidest / 2 ? std::min(begin - kWidest / 2, text.size()) : 0;
+    stop = std::min(at + kWidest, text.size());
+    // Whole characters: these have 3 bytes at most behind their first.
+    for (int i = 0; i < 3 && at > 0 && at < text.size() && inside(text[at]); ++i) ++at;
+    for (int i = 0; i < 3 && stop < text.size() && inside(text[stop]); ++i) --stop;
   }
-  std::string marks;
-  for (size_t i = 0; i + 1 + shift < column; ++i) marks += i < text.size() && text[i] == '\t' ? '\t' : ' ';
-  marks += '^';
-  uint32_t length = range.end > range.begin ? range.end - range.begin : 1;
-  for (uint32_t i = 1; i < length && marks.size() < text.size(); ++i) marks += '~';
-  return "  " + text + "\n  " + marks + "\n";
+  std::string out, marks;
+  bool marked = false;
+  while (at < stop) {
+    size_t length = printable(text.substr(at, stop - at));
+    std::string one = length != 0        ? std::string(text.substr(at, length))
+                      : text[at] == '\t' ? std::string(1, '\t')
+                                         : escape(text[at]);
+    size_t columns = length != 0 ? 1 : one.size(), next = at + std::max<size_t>(1, length);
+    out += one;
+    if (next <= begin) {
+      marks.append(columns, one == "\t" ? '\t' : ' ');
+    } else if (at < end) {
+      marks.append(columns, '~');
+      if (!marked) marks[marks.size() - columns] = '^';
+      marked = true;
+    }
+    at = next;
+  }
+  if (!marked) marks += '^';  // behind the line's last byte
+  return "  " + out + "\n  " + marks + "\n";
 }
 
 }  // namespace
@@ -52,10 +110,10 @@ Diagnostic& Diagnostics::warning(DiagnosticId id, SourceRange range, std::string
 std::string render(const Diagnostic& d) {
   std::string out = place(d.range);
   out += d.severity == Severity::kError ? "error: " : "warning: ";
-  out += d.message + " [" + d.id + "]\n" + caret(d.range);
-  if (!d.hint.empty()) out += "  hint: " + d.hint + "\n";
+  out += shown(d.message) + " [" + d.id + "]\n" + caret(d.range);
+  if (!d.hint.empty()) out += "  hint: " + shown(d.hint) + "\n";
   for (const DiagnosticNote& note : d.notes) {
-    out += place(note.range) + "note: " + note.message + "\n" + caret(note.range);
+    out += place(note.range) + "note: " + shown(note.message) + "\n" + caret(note.range);
   }
   return out;
 }

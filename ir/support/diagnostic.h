@@ -43,7 +43,8 @@ class Diagnostics {
   size_t error_count() const { return errors_; }
   const std::vector<Diagnostic>& all() const { return list_; }
 
-  // "file:line:col: error: message [id]", the line with a caret, the hint, the notes; for each diagnostic.
+  // "file:line:col: error: message [id]", the line with a caret, the hint, the notes; for each diagnostic. What a
+  // terminal would obey instead of show (control characters, bytes that are no UTF-8) is written as `\x1b`.
   std::string render() const;
 
   static constexpr size_t kLimit = 100;

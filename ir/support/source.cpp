@@ -4,7 +4,10 @@
 
 namespace coll {
 
-SourceFile::SourceFile(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
+SourceFile::SourceFile(std::string name, std::string text, size_t largest)
+    : name_(std::move(name)), text_(std::move(text)), too_large_(text_.size() > largest) {
+  if (too_large_) text_ = std::string();
+  if (text_.starts_with("\xef\xbb\xbf")) text_.erase(0, 3);
   line_starts_.push_back(0);
   for (uint32_t i = 0; i < text_.size(); ++i)
     if (text_[i] == '\n') line_starts_.push_back(i + 1);

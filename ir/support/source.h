@@ -8,9 +8,16 @@
 namespace coll {
 
 // One input text with the positions of its lines. Offsets are bytes; lines and columns count from 1, columns in bytes.
+// A byte order mark at its start is taken off: no reader has to know it, and columns are those of an editor.
 class SourceFile {
  public:
-  SourceFile(std::string name, std::string text);
+  // Offsets have 32 bits, with room for sums of them. A larger text is left out as a whole: a part of it could pass for
+  // something else. Readers refuse it with a diagnostic.
+  static constexpr size_t kLargest = size_t{1} << 30;
+
+  SourceFile(std::string name, std::string text, size_t largest = kLargest);
+
+  bool too_large() const { return too_large_; }
 
   const std::string& name() const { return name_; }
   std::string_view text() const { return text_; }
@@ -22,6 +29,7 @@ class SourceFile {
  private:
   std::string name_;
   std::string text_;
+  bool too_large_ = false;
   std::vector<uint32_t> line_starts_;
 };
 

@@ -97,8 +97,6 @@ TEST(Elaborate, ReductionsAndAllRanks) {
                     "buf[1][0] = reduce(buf[all][0])\nbuf[all][0] = buf[1][0]")),
       (Ops{"buf0[0..1) = reduce buf0[0..1) buf1[0..1) buf2[0..1)", "buf3[0..1) += buf0[0..1) buf1[0..1)",
            "buf1[0..1) = reduce buf*[0..1)", "buf*[0..1) = buf1[0..1)"}));
-  // A variable of that name is a variable.
-  EXPECT_EQ(ops(allreduce("let all = 2\nbuf[all][0] += buf[0][0]")), (Ops{"buf2[0..1) += buf0[0..1)"}));
 }
 
 TEST(Elaborate, LoopsConditionsAndLets) {
@@ -305,7 +303,14 @@ TEST(Errors, LimitsOnStepsAndKeptStatements) {
   ElaborateOptions o;
   o.ranks = 4;
   o.max_ops = 100;
-  EXPECT_NE(run(allreduce("for i in 0 ..< 101 { buf[i][0] = buf[0][0] }"), o).errors.find("with i = 100"),
+  EXPECT_NE(run(allreduce("for i in 0 ..< 101 { buf[i][0] = buf[0][0] }"), o).errors.find("at least 101 statements"),
+            std::string::npos);
+  // Bounds that are not constant are met when they are.
+  EXPECT_NE(run(allreduce("for i in 0 ..< 101, j in i ..< i + 1 { buf[i][0] = buf[j][0] }"), o)
+                .errors.find("with i = 100, j = 100"),
+            std::string::npos);
+  EXPECT_NE(run(allreduce("chunks 8\nfor i in 0 ..< 101 { buf[i][0 ..< 2] = buf[0][0 ..< 2] }"), o)
+                .errors.find("with i = 100"),
             std::string::npos);
   EXPECT_TRUE(run(allreduce("for i in 0 ..< 100 { buf[i][0] = buf[0][0] }"), o).schedule);
   o.max_steps = 10000;
