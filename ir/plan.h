@@ -139,7 +139,9 @@ struct Plan {
   uint32_t ranks() const { return contract.ranks; }
   uint32_t places(uint32_t rank, uint16_t buffer, uint16_t grid) const;
 
-  std::span<const Operand> sources(const Instruction& i) const { return {operands.data() + i.first_operand, i.source_count}; }
+  std::span<const Operand> sources(const Instruction& i) const {
+    return {operands.data() + i.first_operand, i.source_count};
+  }
   std::span<const Operand> destinations(const Instruction& i) const {
     return {operands.data() + i.first_operand + i.source_count, i.destination_count};
   }

@@ -165,15 +165,15 @@ bool assign_witness(Plan& plan, uint32_t slots) {
 std::string render(const VerifyResult& result) {
   std::string text;
   if (result.verdict == Verdict::kProved) {
-    text = fmt::format("proved: {} instructions, contents {}, {}", result.instructions,
-                       result.exact ? "exact" : "as 128-bit fingerprints",
-                       result.bits_equal ? "bits equal on all ranks" : "bits may differ between ranks");
+    text = fmt::format("proved: {} instructions, contents {}", result.instructions,
+                       result.exact ? "exact" : "as 128-bit fingerprints");
+    if (result.bits_shared) text += result.bits_equal ? ", bits equal on all ranks" : ", bits may differ between ranks";
     if (result.least_slots > 0)
       text += fmt::format(", runs with {} slot{} per connection or more", result.least_slots,
                           result.least_slots == 1 ? "" : "s");
     text += '\n';
-    if (result.peers_read_in) text += "  peers read raw inputs: not for premul\n";
-    if (!result.bits_note.empty()) text += fmt::format("  {}\n", result.bits_note);
+    if (result.peers_read_in) text += "  a peer reads raw `in`: premul needs the owner's factor there\n";
+    if (result.bits_shared && !result.bits_note.empty()) text += fmt::format("  {}\n", result.bits_note);
     return text;
   }
   text = fmt::format("{}: {}{}\n", result.verdict == Verdict::kRefused ? "refused" : "cannot be judged",

@@ -64,10 +64,12 @@ struct VerifyResult {
   Story story;               // when not proved
   uint32_t least_slots = 0;  // least k with which it runs (proved plans, find_least_slots)
   bool exact = false;        // contents kept as exact structures (else 128-bit sums)
+  bool bits_shared = false;  // two ranks at least must hold the same: there is something to compare
   bool bits_equal = false;   // outputs that must be equal have equal reduction trees on all ranks
   std::string bits_note;     // why not, when they differ: "rank 0 and rank 1 sum out[0] in different orders"
-  // A rank reads a peer's `in` itself (get, in-switch reduction). Then premul must be refused at run time: the owner
-  // scales by a factor of its own when it first reads `in`, and no peer may see the raw data.
+  // A rank reads a peer's `in` itself (get, in-switch reduction). premul scales by the factor of the owner of `in`
+  // where it is first read, so the reader needs that factor; a back end that has only the rank's own must refuse
+  // premul.
   bool peers_read_in = false;
   uint64_t instructions = 0;
   bool ok() const { return verdict == Verdict::kProved; }

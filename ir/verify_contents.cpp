@@ -3,13 +3,20 @@
 //
 // In place: `in` lies on `out`, so reading `in` sees what was last written to the place of `out` under it. The run
 // keeps the two apart and refuses when such a read would see anything but the place's own input. So what it finds holds
-// for both ways of calling. (A copy of `in` onto its own place of `out` writes the same value and disturbs nothing.)
+// for both ways of calling. (A copy of `in` onto its own place of `out` writes the same value and disturbs nothing,
+// unless the contract reduces: then premul scales what it reads from `in`, and a later read would scale it again.)
+//
+// Wrong contents are told before anything else that is wrong: a chunk that is summed with another is also as long as
+// one and not as the other, and "it is cut off" would be the lesser half of the truth. So parts that do not fit and
+// reads of overwritten inputs are noted, and told only if the contract is met without them.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "ir/verify_algebra.h"
+#include "ir/verify_slice.h"
 #include "ir/verify_story.h"
 #include "ir/verify_tables.h"
 
@@ -31,6 +38,7 @@ class Contents {
         algebra_(algebra),
         result_(result),
         alltoallv_(plan_.contract.kind == ContractKind::kAllToAllV),
+        reduces_(plan_.contract.reduces()),
         out_(t.out_base.back()),
         scratch_(t.scratch_base.back()),
         queues_(plan_.connections.size()) {}
@@ -38,7 +46,9 @@ class Contents {
   bool run() {
     for (uint32_t id : order_)
       if (!execute(id)) return false;
-    return check_contract();
+    if (!check_contract()) return false;
+    if (!later_) return true;
+    return refuse_at(t_, result_, later_->fault, later_->id, std::move(later_->lines));
   }
 
  private:
@@ -48,6 +58,12 @@ class Contents {
   };
   struct Queue {
     uint32_t first = kNone, last = kNone;
+  };
+  // What is refused once the contents have been found right.
+  struct Later {
+    Fault fault;
+    uint32_t id;
+    std::vector<std::string> lines;
   };
 
   bool execute(uint32_t id) {
@@ -60,7 +76,7 @@ class Contents {
       for (const Operand& o : plan_.sources(i)) {
         if (o.space == Space::kConnection) {
           values_.push_back(pop(queues_[o.rank]));
-          if (!check_read(id, rank, o, n, moved, values_.back())) return false;
+          check_extent(id, rank, o, n, moved, values_.back());
         } else if (o.space == Space::kGroup) {
           for (uint32_t member : plan_.groups[o.rank].ranks)
             if (!read(id, member, o, n, moved)) return false;
@@ -111,40 +127,72 @@ class Contents {
         uint32_t alias = t_.alias_of_in(owner, i.grid, o.place + n);
         if (alias != kNone) {
           const Value& over = out_[t_.out_index(owner, i.grid, alias)];
-          if (over.extent != kUnwrittenExtent && !algebra_.same(over, values_.back()))
-            return refuse_at(t_, result_, Fault::kInPlace, id,
-                             {fmt::format("{} reads {} after {} was written", who(t_, id),
-                                          place_name(t_, owner, buffers::kIn, i.grid, o.place + n),
-                                          place_name(t_, owner, buffers::kOut, i.grid, alias)),
-                              "the two are the same memory when called in place"});
+          if (over.extent != kUnwrittenExtent && !later_ && (reduces_ || !algebra_.same(over, values_.back())))
+            tell_overwritten(id, owner, o.place + n, alias, algebra_.same(over, values_.back()));
         }
       }
     } else {
       values_.push_back(place(owner, o, i.grid, n));
+      if (values_.back().extent == kUnwrittenExtent)
+        return refuse_at(t_, result_, Fault::kUnwritten, id,
+                         {fmt::format("{} reads {}, which nobody wrote before in this call", who(t_, id),
+                                      known_as(owner, o, i.grid, n))});
     }
-    return check_read(id, owner, o, n, moved, values_.back());
+    check_extent(id, owner, o, n, moved, values_.back());
+    return true;
   }
 
-  bool check_read(uint32_t id, uint32_t owner, const Operand& o, uint32_t n, uint32_t moved, const Value& value) {
+  void tell_overwritten(uint32_t id, uint32_t owner, uint32_t place, uint32_t alias, bool by_itself) {
     const Instruction& i = plan_.instructions[id];
-    if (value.extent == kUnwrittenExtent)
-      return refuse_at(t_, result_, Fault::kUnwritten, id,
-                       {fmt::format("{} reads {}, which nobody wrote before in this call", who(t_, id),
-                                    place_name(t_, owner, o.buffer, i.grid, o.place + n))});
+    later_ = {Fault::kInPlace,
+              id,
+              {fmt::format("{} reads {} after {} was written: they are the same memory when called in place",
+                           who(t_, id), place_name(t_, owner, buffers::kIn, i.grid, place),
+                           place_name(t_, owner, buffers::kOut, i.grid, alias))}};
+    if (by_itself) later_->lines.push_back("what was written is the same value, but premul would scale it twice");
+    tell_writer(owner, buffers::kOut, i.grid, alias, id);
+  }
+
+  // Adds who wrote a place last before this instruction.
+  void tell_writer(uint32_t owner, uint16_t buffer, uint32_t grid, uint32_t place, uint32_t id) {
+    auto end = static_cast<uint32_t>(std::find(order_.begin(), order_.end(), id) - order_.begin());
+    Slice slice = Slicer(t_, order_).of_place(owner, buffer, grid, place, end);
+    if (!slice.written()) return;
+    later_->lines.push_back(fmt::format("{} was written by {}", place_name(t_, owner, buffer, grid, place),
+                                        who(t_, order_[slice.steps[0].position])));
+  }
+
+  // A place as the author of a .coll file can know it.
+  std::string known_as(uint32_t owner, const Operand& o, uint32_t grid, uint32_t n) const {
+    std::string name = place_name(t_, owner, o.buffer, grid, o.place + n);
+    return o.buffer == buffers::kScratch ? name + " (a tmp or an intermediate)" : name;
+  }
+
+  // A place holds at least as much as is moved out of it, for every count.
+  void check_extent(uint32_t id, uint32_t owner, const Operand& o, uint32_t n, uint32_t moved, const Value& value) {
+    const Instruction& i = plan_.instructions[id];
     bool whole = Extents::grid(value.extent) == i.grid && Extents::part(value.extent) >= moved;
-    if (alltoallv_ && whole) whole = pair_fits(id, o, n, value);
-    if (whole) return true;
-    std::string from =
-        o.space == Space::kConnection ? "a message" : place_name(t_, owner, o.buffer, i.grid, o.place + n);
-    return refuse_at(
-        t_, result_, Fault::kDoesNotFit, id,
-        {fmt::format("{} moves what part {} of grid {} is long, and {} holds part {} of grid {}: for some "
-                     "counts it is cut off",
-                     who(t_, id), moved, i.grid, from, Extents::part(value.extent), Extents::grid(value.extent))});
+    bool other_pair = alltoallv_ && whole && !pair_fits(id, n, value);
+    if ((whole && !other_pair) || later_) return;
+    bool message = o.space == Space::kConnection;
+    std::string from = message ? "a message" : known_as(owner, o, i.grid, n);
+    std::string what;
+    if (other_pair) {
+      what = fmt::format("{} moves {} as if it were another block of alltoallv, whose length is another", who(t_, id),
+                         from);
+    } else if (Extents::grid(value.extent) != i.grid) {
+      what = fmt::format("{} moves {} as data of grid {}, and it is of grid {}: for some counts it is cut off",
+                         who(t_, id), from, i.grid, Extents::grid(value.extent));
+    } else {
+      what = fmt::format("{} moves {} as part {} of its block, and it is part {}: for some counts it is cut off",
+                         who(t_, id), from, moved, Extents::part(value.extent));
+    }
+    later_ = {Fault::kDoesNotFit, id, {std::move(what)}};
+    if (!message && o.buffer == buffers::kScratch) tell_writer(owner, o.buffer, i.grid, o.place + n, id);
   }
 
   // alltoallv: an instruction that touches a user buffer moves as much as that block is long.
-  bool pair_fits(uint32_t id, const Operand&, uint32_t n, const Value& value) const {
+  bool pair_fits(uint32_t id, uint32_t n, const Value& value) const {
     const Instruction& i = plan_.instructions[id];
     uint32_t rank = t_.rank_of(id), parts = plan_.grids[i.grid].parts;
     for (uint32_t o = 0; o < static_cast<uint32_t>(i.source_count) + i.destination_count; ++o) {
@@ -186,6 +234,7 @@ class Contents {
   bool check_contract() {
     const Contract& contract = plan_.contract;
     result_.bits_equal = true;
+    result_.bits_shared = false;
     for (uint32_t rank = 0; rank < plan_.ranks(); ++rank) {
       for (uint32_t block = 0; block < t_.out_blocks[rank]; ++block) {
         Expectation e = contract.expect(rank, block);
@@ -220,11 +269,12 @@ class Contents {
       if (e.all_ranks) {
         Shared& shared = shared_of(e, grid, part);
         right = algebra_.holds(value, shared.expected);
-        if (right) compare_bits(shared, value, rank, grid, place);
+        if (right && e.kind != Kind::kCovered) compare_bits(shared, value, rank, grid, place);
       } else {
         right = algebra_.holds(value, algebra_.expected(leaves_of(e, grid, part)));
         if (right && e.kind == Kind::kReduce && e.list.size() > 1)
           compare_bits(own_[{e.list, grid, part}], value, rank, grid, place);
+        if (right && e.kind != Kind::kCovered && e.list.size() == 1) note_copy(leaves_[0], rank);
       }
     }
     return right || tell_wrong(rank, block, grid, part, e);
@@ -248,7 +298,15 @@ class Contents {
     }
     return shared;
   }
+  // A copy has no order, so its bits are equal wherever it is held; it is only asked whether two ranks hold it.
+  void note_copy(uint32_t leaf, uint32_t rank) {
+    if (result_.bits_shared) return;
+    if (copy_held_by_.empty()) copy_held_by_.assign(t_.in_base.back(), kNone);
+    if (copy_held_by_[leaf] == kNone) copy_held_by_[leaf] = rank;
+    result_.bits_shared = copy_held_by_[leaf] != rank;
+  }
   void compare_bits(Shared& shared, const Value& value, uint32_t rank, uint32_t grid, uint32_t place) {
+    if (shared.rank != kNone && shared.rank != rank) result_.bits_shared = true;
     if (shared.rank == kNone) {
       shared.first = value;
       shared.rank = rank;
@@ -261,46 +319,67 @@ class Contents {
     }
   }
 
+  // One sentence says what must be there and what is instead; a second one where it went wrong on the way; and a third
+  // one, if that is another instruction, what wrote the place last.
   bool tell_wrong(uint32_t rank, uint32_t block, uint32_t grid, uint32_t part, const Expectation& e) {
     uint32_t place = block * plan_.grids[grid].parts + part;
-    std::string name = place_name(t_, rank, buffers::kOut, grid, place);
-    Provenance held = provenance(t_, order_, rank, grid, place);
+    std::string name = place_on_rank(t_, rank, buffers::kOut, grid, place);
     std::vector<uint32_t> wanted = leaves_of(e, grid, part);
     std::sort(wanted.begin(), wanted.end());
-    std::string promise = e.kind == Kind::kCopy      ? leaf_name(t_, wanted[0])
-                          : e.kind == Kind::kCovered ? std::string("every rank's token")
-                                                     : fmt::format("the reduction of {} contributions", wanted.size());
-    std::vector<std::string> missing, twice, foreign;
-    auto has = held.contributions.begin();
-    for (uint32_t leaf : wanted) {
-      for (; has != held.contributions.end() && has->leaf < leaf; ++has) foreign.push_back(leaf_name(t_, has->leaf));
-      if (has == held.contributions.end() || has->leaf != leaf) {
-        missing.push_back(leaf_name(t_, leaf));
-        continue;
-      }
-      if (has->count > 1 && e.kind != Kind::kCovered)
-        twice.push_back(fmt::format("{} {} times", leaf_name(t_, leaf), has->count));
-      ++has;
-    }
-    for (; has != held.contributions.end(); ++has) foreign.push_back(leaf_name(t_, has->leaf));
-    if (e.kind == Kind::kCovered) foreign.clear();
+    std::vector<Contribution> all;
+    for (uint32_t leaf : wanted) all.push_back({leaf});
+    bool covers = e.kind == Kind::kCovered;
+    std::string must = fmt::format("must {} {}", covers ? "be reached by" : "hold", contributions_name(t_, all));
 
-    std::vector<std::string> lines{fmt::format("{} must hold {}", name, promise)};
-    if (!held.written) {
-      lines.push_back("nobody writes it");
-    } else {
-      if (!missing.empty()) lines.push_back("it lacks " + list_of(missing));
-      if (!twice.empty()) lines.push_back("it counts " + list_of(twice));
-      if (!foreign.empty()) lines.push_back("it holds " + list_of(foreign) + ", which does not belong there");
-      if (held.reducer != kNone && held.reducer != held.writer)
-        lines.push_back(fmt::format("its last reduction is {}", who(t_, held.reducer)));
-      lines.push_back(fmt::format("it was last written by {}", who(t_, held.writer)));
+    Slicer slicer(t_, order_);
+    Slice slice = slicer.of_place(rank, buffers::kOut, grid, place, static_cast<uint32_t>(order_.size()));
+    if (!slice.written()) {
+      refuse(
+          result_, Fault::kMissing,
+          {fmt::format("no instruction of `{}` writes {}, which {}", plan_.name, name, must), rule_of(plan_.contract)});
+      result_.story.rank = rank;
+      return false;
     }
-    Fault fault = !foreign.empty() ? Fault::kWrong : !twice.empty() ? Fault::kDuplicated : Fault::kMissing;
-    if (held.written) return refuse_at(t_, result_, fault, held.writer, std::move(lines));
-    refuse(result_, fault, std::move(lines));
-    result_.story.rank = rank;
-    return false;
+
+    std::vector<Contribution> missing, again, foreign;
+    auto has = slice.contributions.begin(), end = slice.contributions.end();
+    for (uint32_t leaf : wanted) {
+      for (; has != end && has->leaf < leaf; ++has) foreign.push_back(*has);
+      if (has == end || has->leaf != leaf) {
+        missing.push_back({leaf});
+      } else {
+        if (has->count > 1) again.push_back(*has);
+        ++has;
+      }
+    }
+    foreign.insert(foreign.end(), has, end);
+    if (covers) foreign.clear(), again.clear();
+
+    std::string instead;
+    std::optional<Culprit> culprit;
+    Fault fault = Fault::kMissing;
+    if (!foreign.empty()) {
+      fault = Fault::kWrong;
+      instead = missing.empty() ? fmt::format("and holds {} too", contributions_name(t_, foreign))
+                                : fmt::format("and holds {} instead", contributions_name(t_, slice.contributions));
+      culprit = slicer.first_mix(slice, wanted);
+    } else if (!again.empty()) {
+      fault = Fault::kDuplicated;
+      instead = fmt::format("once and holds {}", contributions_name(t_, again));
+      if (!missing.empty()) instead += fmt::format(", and lacks {}", contributions_name(t_, missing));
+      culprit = slicer.first_recount(slice, again[0].leaf);
+    } else {
+      instead = fmt::format("and {} {}", covers ? "is not reached by" : "lacks", contributions_name(t_, missing));
+    }
+
+    std::vector<std::string> lines{fmt::format("{} {} {}", name, must, instead)};
+    uint32_t writer = order_[slice.steps[0].position], blamed = culprit ? order_[culprit->position] : writer;
+    if (culprit)
+      lines.push_back(fmt::format("it goes wrong at {}, which adds {} to {}", who(t_, blamed),
+                                  contributions_name(t_, slicer.contributions(culprit->added, culprit->position)),
+                                  contributions_name(t_, slicer.contributions(culprit->before, culprit->position))));
+    if (writer != blamed || !culprit) lines.push_back(fmt::format("it was last written by {}", who(t_, writer)));
+    return refuse_at(t_, result_, fault, blamed, std::move(lines));
   }
 
   const Tables& t_;
@@ -308,13 +387,15 @@ class Contents {
   const std::vector<uint32_t>& order_;
   Algebra& algebra_;
   VerifyResult& result_;
-  bool alltoallv_;
+  bool alltoallv_, reduces_;
+  std::optional<Later> later_;
   std::vector<Value> out_, scratch_, values_;
   std::vector<Queue> queues_;
   std::vector<Message> pool_;
   uint32_t free_ = kNone;
   std::vector<uint32_t> leaves_;
   std::vector<Shared> shared_;
+  std::vector<uint32_t> copy_held_by_;  // of each leaf that is expected as it is: the first rank that must hold it
   std::map<std::tuple<std::vector<InBlock>, uint32_t, uint32_t>, Shared> own_;  // a user's own reductions only
 };
 

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
+#include <map>
+#include <tuple>
 
 namespace coll::verifier {
 
@@ -15,20 +16,90 @@ std::string who(const Tables& t, uint32_t instruction) {
                      instruction - t.plan.lanes[lane].first, info(i.op).mnemonic, t.plan.lines.describe(i.line));
 }
 
-std::string place_name(const Tables& t, uint32_t rank, uint16_t buffer, uint32_t grid, uint32_t place) {
+namespace {
+
+std::string bare_name(const Tables& t, uint16_t buffer, uint32_t grid, uint32_t place) {
   const char* name = buffer == buffers::kIn ? "in" : buffer == buffers::kOut ? "out" : "scratch";
   if (buffer != buffers::kScratch && t.plan.grids.size() > 1)
-    return fmt::format("{}[{}] of grid {} of rank {}", name, place, grid, rank);
-  return fmt::format("{}[{}] of rank {}", name, place, rank);
+    return fmt::format("{}[{}] of grid {}", name, place, grid);
+  return fmt::format("{}[{}]", name, place);
 }
 
-std::string leaf_name(const Tables& t, uint32_t leaf) {
-  auto rank = static_cast<uint32_t>(std::upper_bound(t.in_base.begin(), t.in_base.end(), leaf) - t.in_base.begin() - 1);
-  uint32_t within = leaf - t.in_base[rank];
-  uint32_t grid = 0;
-  while (within >= t.in_blocks[rank] * t.parts_before[grid + 1]) ++grid;
-  within -= t.in_blocks[rank] * t.parts_before[grid];
-  return place_name(t, rank, buffers::kIn, grid, within);
+// "every rank", "rank 3", "ranks 0, 2 and 4 to 7"
+std::string ranks_name(const Tables& t, const std::vector<uint32_t>& ranks) {
+  if (ranks.size() == 1) return fmt::format("rank {}", ranks[0]);
+  if (ranks.size() == t.plan.ranks()) return "every rank";
+  std::vector<std::string> runs;
+  for (size_t n = 0; n < ranks.size();) {
+    size_t end = n + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    if (end - n < 3) end = n + 1;
+    runs.push_back(end - n > 1 ? fmt::format("{} to {}", ranks[n], ranks[end - 1]) : fmt::format("{}", ranks[n]));
+    n = end;
+  }
+  return "ranks " + list_of(runs);
+}
+
+}  // namespace
+
+std::string place_name(const Tables& t, uint32_t rank, uint16_t buffer, uint32_t grid, uint32_t place) {
+  return fmt::format("{} of rank {}", bare_name(t, buffer, grid, place), rank);
+}
+
+std::string place_on_rank(const Tables& t, uint32_t rank, uint16_t buffer, uint32_t grid, uint32_t place) {
+  return fmt::format("rank {} {}", rank, bare_name(t, buffer, grid, place));
+}
+
+std::string contributions_name(const Tables& t, std::span<const Contribution> contributions) {
+  // Grouped by how often they are counted and by place.
+  std::map<std::tuple<uint64_t, uint32_t, uint32_t>, std::vector<uint32_t>> groups;
+  for (const Contribution& c : contributions) {
+    auto rank =
+        static_cast<uint32_t>(std::upper_bound(t.in_base.begin(), t.in_base.end(), c.leaf) - t.in_base.begin() - 1);
+    uint32_t within = c.leaf - t.in_base[rank], grid = 0;
+    while (within >= t.in_blocks[rank] * t.parts_before[grid + 1]) ++grid;
+    groups[{c.count, grid, within - t.in_blocks[rank] * t.parts_before[grid]}].push_back(rank);
+  }
+  std::vector<std::string> names;
+  for (const auto& [key, ranks] : groups) {
+    auto [count, grid, place] = key;
+    std::string name = fmt::format("{} of {}", bare_name(t, buffers::kIn, grid, place), ranks_name(t, ranks));
+    if (count > 1) name += count == 2 ? " (twice)" : fmt::format(" ({} times)", count);
+    names.push_back(std::move(name));
+  }
+  return list_of(names);
+}
+
+std::string rule_of(const Contract& c) {
+  auto rule = [&]() -> const char* {
+    switch (c.kind) {
+      case ContractKind::kAllReduce:
+        return "every rank's out is the reduction of all ranks' in";
+      case ContractKind::kReduce:
+        return "the root's out is the reduction of all ranks' in";
+      case ContractKind::kBroadcast:
+        return "every rank's out is the root's in";
+      case ContractKind::kAllGather:
+        return "block b of every rank's out is rank b's in";
+      case ContractKind::kReduceScatter:
+        return "rank r's out is the reduction of block r of all ranks' in";
+      case ContractKind::kGather:
+        return "block b of the root's out is rank b's in";
+      case ContractKind::kScatter:
+        return "rank r's out is block r of the root's in";
+      case ContractKind::kAllToAll:
+      case ContractKind::kAllToAllV:
+        return "block b of rank r's out is block r of rank b's in";
+      case ContractKind::kSendRecv:
+        return "dst's out is src's in";
+      case ContractKind::kBarrier:
+        return "every rank's token reaches every rank";
+      case ContractKind::kCustom:
+        return "as it ensures";
+    }
+    return "";
+  };
+  return fmt::format("{}: {}", c.name, rule());
 }
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -63,80 +134,6 @@ bool refuse_at(const Tables& t, VerifyResult& result, Fault fault, uint32_t inst
   if (std::string line = t.plan.lines.describe(t.plan.instructions[instruction].line); line != "?")
     result.story.line = std::move(line);
   return false;
-}
-
-Provenance provenance(const Tables& t, const std::vector<uint32_t>& order, uint32_t rank, uint32_t grid,
-                      uint32_t place) {
-  const Plan& plan = t.plan;
-  // Weights of places of out and scratch, and of places of messages, still to be explained. Keys of memory: out
-  // first, then scratch. Keys of messages: connection, then number of the place within all the connection carries.
-  std::unordered_map<uint64_t, uint64_t> memory, messages;
-  std::unordered_map<uint32_t, uint64_t> leaves;
-  uint64_t scratch_from = t.out_base.back();
-  std::vector<uint64_t> sent(plan.connections.size(), 0), received(plan.connections.size(), 0);
-  for (uint32_t i : order) {
-    if (t.ends[i].take != kNone) received[t.ends[i].take] += plan.instructions[i].length;
-    if (t.ends[i].give != kNone) sent[t.ends[i].give] += plan.instructions[i].length;
-  }
-  auto add = [](uint64_t& to, uint64_t weight) { to = to + weight < to ? UINT64_MAX : to + weight; };
-  auto message_key = [](uint32_t connection, uint64_t n) { return static_cast<uint64_t>(connection) << 36 | n; };
-  memory[t.out_index(rank, grid, place)] = 1;
-
-  Provenance result;
-  for (auto it = order.rbegin(); it != order.rend() && !(memory.empty() && messages.empty()); ++it) {
-    const Instruction& in = plan.instructions[*it];
-    uint32_t self = t.rank_of(*it);
-    Ends ends = t.ends[*it];
-    if (ends.give != kNone) sent[ends.give] -= in.length;
-    if (ends.take != kNone) received[ends.take] -= in.length;
-    if (in.source_count == 0) continue;
-    auto key_of = [&](const Operand& o, uint32_t owner, uint32_t i) -> uint64_t {
-      return o.buffer == buffers::kScratch ? scratch_from + t.scratch_base[owner] + o.place + i
-                                           : t.out_index(owner, in.grid, o.place + i);
-    };
-    for (uint32_t i = 0; i < in.length; ++i) {
-      uint64_t weight = 0;
-      auto claim = [&](std::unordered_map<uint64_t, uint64_t>& needed, uint64_t key) {
-        auto found = needed.find(key);
-        if (found == needed.end()) return;
-        add(weight, found->second);
-        needed.erase(found);
-      };
-      for (const Operand& o : plan.destinations(in)) {
-        if (o.space == Space::kConnection) {
-          claim(messages, message_key(o.rank, sent[o.rank] + i));
-        } else if (o.space == Space::kGroup) {
-          for (uint32_t member : plan.groups[o.rank].ranks) claim(memory, key_of(o, member, i));
-        } else {
-          claim(memory, key_of(o, o.space == Space::kPeer ? o.rank : self, i));
-        }
-      }
-      if (weight == 0) continue;
-      if (!result.written) result.writer = *it;
-      result.written = true;
-      if (result.reducer == kNone && in.source_count > 1) result.reducer = *it;
-      auto pass_on = [&](const Operand& o, uint32_t owner) {
-        if (o.buffer == buffers::kIn) {
-          add(leaves[t.in_index(owner, in.grid, o.place + i)], weight);
-        } else {
-          add(memory[key_of(o, owner, i)], weight);
-        }
-      };
-      for (const Operand& o : plan.sources(in)) {
-        if (o.space == Space::kConnection) {
-          add(messages[message_key(o.rank, received[o.rank] + i)], weight);
-        } else if (o.space == Space::kGroup) {
-          for (uint32_t member : plan.groups[o.rank].ranks) pass_on(o, member);
-        } else {
-          pass_on(o, o.space == Space::kPeer ? o.rank : self);
-        }
-      }
-    }
-  }
-  for (auto [leaf, count] : leaves) result.contributions.push_back({leaf, count});
-  std::sort(result.contributions.begin(), result.contributions.end(),
-            [](const Contribution& a, const Contribution& b) { return a.leaf < b.leaf; });
-  return result;
 }
 
 }  // namespace coll::verifier

@@ -91,7 +91,7 @@ inline uint32_t moved_part(const Instruction& i, uint32_t parts, uint32_t index)
 // Each of these returns true if nothing is wrong; otherwise `result` has the verdict and the story.
 bool check_structure(Tables&, const VerifyOptions&, VerifyResult&);
 bool check_races(const Tables&, const std::vector<uint32_t>& order, uint32_t calls, VerifyResult&);
-// Also fills exact, bits_equal and bits_note.
+// Also fills exact, bits_shared, bits_equal and bits_note.
 bool check_contents(const Tables&, const std::vector<uint32_t>& order, const VerifyOptions&, VerifyResult&);
 
 }  // namespace coll::verifier

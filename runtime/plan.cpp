@@ -66,7 +66,7 @@ Verification Plan::verify(const VerifyOptions& options) const {
   o.slots = options.slots;
   o.calls = options.calls;
   coll::VerifyResult r = coll::verify(*impl_->plan, o);
-  return {r.ok(), coll::render(r), r.bits_equal, r.least_slots};
+  return {r.ok(), coll::render(r), r.bits_equal && r.bits_shared, r.least_slots};
 }
 
 }  // namespace collc

@@ -9,9 +9,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <thread>
 
-#include "ir/support/check.h"
 #include "runtime/cpu/worker.h"
 
 namespace coll {
@@ -24,12 +24,12 @@ constexpr uint64_t kLeastSlotBytes = 4096;
 // what going to sleep and being woken costs.
 constexpr uint32_t kSpins = 1000;
 
+// Null when there is no memory, and for no bytes.
 Bytes allocate(uint64_t bytes) {
   if (bytes == 0) return nullptr;
   constexpr uint64_t kAlignment = 4096;
-  void* p = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-  COLL_CHECK(p != nullptr, "out of memory");
-  return Bytes(static_cast<std::byte*>(p));
+  return Bytes(
+      static_cast<std::byte*>(std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment)));
 }
 
 }  // namespace
@@ -54,13 +54,28 @@ struct Executor::State {
     world.spins = p.ranks() <= std::thread::hardware_concurrency() ? kSpins : 0;
     if (options.order_seed != 0) world.spins = 0;
     for (uint32_t r = 0; r < p.ranks(); ++r) workers.push_back(std::make_unique<Worker>(world, r));
-    for (uint32_t r = 0; r < p.ranks(); ++r) threads.emplace_back([this, r] { serve(r); });
+    start_threads();
   }
 
-  ~State() {
+  ~State() { stop_threads(); }
+
+  // One for each rank or none: without one of them no call could end.
+  void start_threads() {
+    try {
+      threads.reserve(workers.size());
+      for (uint32_t r = 0; r < workers.size(); ++r) threads.emplace_back([this, r] { serve(r); });
+    } catch (const std::exception& e) {  // std::system_error, or std::bad_alloc for what a thread is kept in
+      not_started = Status(StatusCode::kUnavailable,
+                           fmt::format("each of {} ranks needs a thread, of which {} could be started: {}",
+                                       workers.size(), threads.size(), e.what()));
+      stop_threads();
+    }
+  }
+  void stop_threads() {
     job = Job::kStop;
     release();
     for (std::thread& t : threads) t.join();
+    threads.clear();
   }
 
   void release() {
@@ -90,7 +105,7 @@ struct Executor::State {
   }
 
   Status check(const CallSpec& spec, const std::vector<std::vector<RankBuffers>>& buffers, uint32_t calls) const;
-  void fit(const CallSpec& spec);
+  Status fit(const CallSpec& spec);
   Status story();
 
   World world;
@@ -100,6 +115,7 @@ struct Executor::State {
   Bytes slot_memory;
   uint64_t slot_memory_bytes = 0;
   std::vector<uint64_t> scratch_bytes;
+  Status not_started;  // why there are no threads
   Status failure;
   uint32_t calls_done = 0;
 
@@ -138,31 +154,41 @@ Status Executor::State::check(const CallSpec& spec, const std::vector<std::vecto
 }
 
 // Makes programs, slots and scratch fit the sizes of this run; nothing to do if they are those of the last.
-void Executor::State::fit(const CallSpec& spec) {
+Status Executor::State::fit(const CallSpec& spec) {
   const Plan& plan = *world.plan;
   if (spec.op == RedOp::kAvg && !world.completion) world.completion.emplace(plan);
   if (layout != nullptr && layout->sizes().count == spec.sizes.count && layout->sizes().dtype == spec.sizes.dtype &&
       layout->sizes().counts == spec.sizes.counts)
-    return;
+    return {};
   uint64_t slots = world.rings.size() * static_cast<uint64_t>(world.options.slots);
   uint64_t slot_bytes = world.options.slot_bytes;
   while (slot_bytes > kLeastSlotBytes && slots * slot_bytes > kSlotBudgetBytes) slot_bytes /= 2;
-  layout = std::make_unique<Layout>(plan, spec.sizes, slot_bytes);
+  layout.reset();  // until all is there for it
+  auto next = std::make_unique<Layout>(plan, spec.sizes, slot_bytes);
+  auto out_of_memory = [](uint64_t bytes, const char* what) {
+    return Status(StatusCode::kUnavailable, fmt::format("out of memory: {} bytes of {} cannot be had", bytes, what));
+  };
 
-  uint64_t each = (layout->tiling().slot_bytes + 63) / 64 * 64;
+  uint64_t each = (next->tiling().slot_bytes + 63) / 64 * 64;
   if (slot_memory_bytes < slots * each) {
+    slot_memory_bytes = 0;
     slot_memory = allocate(slots * each);
+    if (slot_memory == nullptr) return out_of_memory(slots * each, "message slots");
     slot_memory_bytes = slots * each;
   }
   for (size_t r = 0; r < world.rings.size(); ++r)
     world.rings[r].resize(world.options.slots, slot_memory.get() + r * world.options.slots * each, each);
   for (uint32_t r = 0; r < plan.ranks(); ++r) {
-    uint64_t bytes = layout->buffer_elements(r, buffers::kScratch) * size_bytes(spec.sizes.dtype);
+    uint64_t bytes = next->buffer_elements(r, buffers::kScratch) * size_bytes(spec.sizes.dtype);
     if (bytes <= scratch_bytes[r]) continue;
+    scratch_bytes[r] = 0;
     world.scratch[r] = allocate(bytes);
+    if (world.scratch[r] == nullptr) return out_of_memory(bytes, "scratch");
     scratch_bytes[r] = bytes;
   }
+  layout = std::move(next);
   do_job(Job::kPrepare);
+  return {};
 }
 
 // Who waits for whom, the rank that noticed first.
@@ -193,7 +219,8 @@ Status Executor::run(const CallSpec& spec, const std::vector<std::vector<RankBuf
   if (!s.failure.ok())
     return Status(StatusCode::kAborted, "this executor failed before and cannot be used: " + s.failure.message());
   if (Status status = s.check(spec, buffers, calls); !status.ok()) return status;
-  s.fit(spec);
+  if (!s.not_started.ok()) return s.not_started;
+  if (Status status = s.fit(spec); !status.ok()) return status;
   s.world.spec = &spec;
   s.world.buffers = &buffers;
   s.world.first_call = s.calls_done;

@@ -32,8 +32,8 @@ class Executor {
 
   // Runs `calls` calls in a row on all ranks; buffers[c][rank] are those of call c (one entry: reused by each call).
   // Ranks enter a call as soon as they have left the one before. kTimeout names who waits for whom; after a failure
-  // the executor refuses further use. When `seconds` is given, it gets the wall time from the first rank's entry to
-  // the last rank's exit over all calls.
+  // the executor refuses further use. kUnavailable: a rank's thread could not be started, or memory is out. When
+  // `seconds` is given, it gets the wall time from the first rank's entry to the last rank's exit over all calls.
   Status run(const CallSpec&, const std::vector<std::vector<RankBuffers>>& buffers, uint32_t calls = 1,
              double* seconds = nullptr);
 

@@ -20,7 +20,7 @@ TEST(VerifyContents, UnwrittenReads) {
   expect_refused(b.build(), Fault::kUnwritten);
   VerifyResult result = check(b.build());
   EXPECT_EQ(result.story.line, "hand.coll:1");
-  EXPECT_TRUE(mentions(result, "reads scratch[0] of rank 0, which nobody wrote"));
+  EXPECT_TRUE(mentions(result, "reads scratch[0] of rank 0 (a tmp or an intermediate), which nobody wrote"));
 }
 
 TEST(VerifyContents, WrongMissingAndDuplicated) {
@@ -36,9 +36,12 @@ TEST(VerifyContents, WrongMissingAndDuplicated) {
     copy.operands[copy.instructions[i].first_operand + 2] = scratch(0);
     expect_refused(copy, Fault::kDuplicated);
     VerifyResult result = check(copy);
-    EXPECT_TRUE(mentions(result, "out[1] of rank 0 must hold the reduction of 3 contributions")) << render(result);
-    EXPECT_TRUE(mentions(result, "lacks in[1] of rank 2"));
-    EXPECT_TRUE(mentions(result, "counts in[1] of rank 0 2 times"));
+    EXPECT_TRUE(
+        mentions(result,
+                 "rank 0 out[1] must hold in[1] of every rank once and holds in[1] of rank 0 (twice), and lacks "
+                 "in[1] of rank 2"))
+        << render(result);
+    EXPECT_TRUE(mentions(result, "adds in[1] of rank 0 to in[1] of ranks 0 and 1"));
   }
   {
     Plan copy = plan;  // a sum of the first two only
@@ -58,8 +61,8 @@ TEST(VerifyContents, WrongBlocks) {
   for (uint32_t r : {0u, 1u}) b.add(r, 0, Opcode::kRecv, {message(to[1 - r])}, {out(1 - r)});
   expect_refused(b.build(), Fault::kWrong);
   VerifyResult result = check(b.build());
-  EXPECT_TRUE(mentions(result, "out[1] of rank 0 must hold in[0] of rank 1")) << render(result);
-  EXPECT_TRUE(mentions(result, "holds in[1] of rank 1, which does not belong there"));
+  EXPECT_TRUE(mentions(result, "rank 0 out[1] must hold in[0] of rank 1 and holds in[1] of rank 1 instead"))
+      << render(result);
   EXPECT_TRUE(mentions(result, "last written by rank 0 lane 0 step 2"));
 }
 
@@ -69,7 +72,9 @@ TEST(VerifyContents, NobodyWritesAChunk) {
   for (uint32_t r : {0u, 1u}) b.add(r, 0, Opcode::kSend, {in(0)}, {message(to[r])});
   for (uint32_t r : {0u, 1u}) b.add(r, 0, Opcode::kRecv, {message(to[1 - r])}, {out(1 - r)});
   expect_refused(b.build(), Fault::kMissing);
-  EXPECT_TRUE(mentions(check(b.build()), "nobody writes it"));
+  VerifyResult result = check(b.build());
+  EXPECT_TRUE(mentions(result, "no instruction of `by_hand` writes rank 0 out[0], which must hold in[0] of rank 0"));
+  EXPECT_TRUE(mentions(result, "allgather: block b of every rank's out is rank b's in")) << render(result);
   for (uint32_t r : {0u, 1u}) b.add(r, 0, Opcode::kCopy, {in(0)}, {out(r)});
   expect_proved(b.build());
 }
@@ -81,7 +86,7 @@ TEST(VerifyContents, CountedThreeTimes) {
   for (uint32_t r : {0u, 1u}) b.add(r, 0, Opcode::kSend, {in(0)}, {message(to[r])});
   for (uint32_t r : {0u, 1u}) b.add(r, 0, Opcode::kRecvReduce, {in(0), in(0), in(0), message(to[1 - r])}, {out(0)});
   expect_refused(b.build(), Fault::kDuplicated);
-  EXPECT_TRUE(mentions(check(b.build()), "in[0] of rank 0 3 times"));
+  EXPECT_TRUE(mentions(check(b.build()), "in[0] of rank 0 (3 times)"));
 }
 
 TEST(VerifyContents, LongStoriesAreCutShort) {
@@ -89,9 +94,14 @@ TEST(VerifyContents, LongStoriesAreCutShort) {
   b.add(0, 0, Opcode::kCopy, {in(0)}, {out(0)});
   VerifyResult result = check(b.build());
   EXPECT_EQ(result.story.fault, Fault::kMissing);
-  EXPECT_TRUE(
-      mentions(result, "it lacks in[0] of rank 1, in[0] of rank 2, in[0] of rank 3, in[0] of rank 4 and 15 more"))
-      << render(result);
+  EXPECT_TRUE(mentions(result, "must hold in[0] of every rank and lacks in[0] of ranks 1 to 19")) << render(result);
+  for (uint32_t r = 2; r < 20; r += 2) {
+    uint32_t c = b.connection(r, 0);
+    b.add(r, 0, Opcode::kSend, {in(0)}, {message(c)});
+    b.add(0, 0, Opcode::kRecvReduce, {out(0), message(c)}, {out(0)});
+  }
+  result = check(b.build());
+  EXPECT_TRUE(mentions(result, "lacks in[0] of ranks 1, 3, 5, 7 and 6 more")) << render(result);
 }
 
 // The published faulty ring writes the accumulator at the loop index in place of the block index, so that what it
@@ -124,7 +134,8 @@ TEST(VerifyContents, FaultyRingIsRefusedWithItsFirstWrongChunk) {
   EXPECT_TRUE(expect_proved(build(false)).bits_equal);
   expect_refused(build(true), Fault::kWrong);
   VerifyResult result = check(build(true));
-  EXPECT_TRUE(mentions(result, "out[0] of rank 0 must hold the reduction of 4 contributions")) << render(result);
+  EXPECT_TRUE(mentions(result, "rank 0 out[0] must hold in[0] of every rank and holds in[2] of ranks 2 and 3"))
+      << render(result);
 }
 
 TEST(VerifyContents, OneShotHasOtherBitsOnEachRank) {
@@ -222,7 +233,82 @@ TEST(VerifyContents, GridsDoNotMix) {
     return b.build();
   };
   expect_proved(build(1));
-  expect_refused(build(0), Fault::kDoesNotFit);
+  expect_refused(build(0), Fault::kWrong);
+
+  // Nothing promised there: the contents are right, the lengths are not.
+  Plan open = build(0);
+  open.contract = make_contract(Kind::kCustom, 1);
+  open.contract.custom_in = open.contract.custom_out = 1;
+  expect_refused(open, Fault::kDoesNotFit);
+  EXPECT_TRUE(mentions(check(open), "as data of grid 1, and it is of grid 0")) << render(check(open));
+}
+
+// A chunk summed with another is also cut off where it is stored; what counts is that it is summed.
+TEST(VerifyContents, MixedPartsAreWrongBeforeTheyDoNotFit) {
+  auto build = [](uint32_t added) {
+    PlanBuilder b(Kind::kAllReduce, 1, 2);
+    b.scratch_places(2);
+    b.add(0, 0, Opcode::kCopy, {in(1)}, {scratch(0)});
+    b.add(0, 0, Opcode::kCopy, {in(added)}, {scratch(1)});
+    b.add(0, 0, Opcode::kReduce, {scratch(0), scratch(1)}, {scratch(0)});
+    b.add(0, 0, Opcode::kCopy, {scratch(0)}, {out(1)});
+    b.add(0, 0, Opcode::kCopy, {in(0)}, {out(0)});
+    return b.build();
+  };
+  expect_refused(build(1), Fault::kDuplicated);
+  expect_refused(build(0), Fault::kWrong);
+  VerifyResult result = check(build(0));
+  EXPECT_EQ(result.story.line, "hand.coll:3");
+  EXPECT_TRUE(mentions(result, "rank 0 out[1] must hold in[1] of rank 0 and holds in[0] of rank 0 too"))
+      << render(result);
+  EXPECT_TRUE(mentions(result, "which adds in[0] of rank 0 to in[1] of rank 0")) << render(result);
+  EXPECT_FALSE(mentions(result, "grid")) << render(result);
+}
+
+// Only what two ranks must hold can be equal on all ranks.
+TEST(VerifyContents, BitsAreComparedWhereTwoRanksShareThem) {
+  auto exchange = [](Kind kind, bool scatters) {
+    PlanBuilder b(kind, 2);
+    uint32_t to[] = {b.connection(0, 1), b.connection(1, 0)};
+    for (uint32_t r : {0u, 1u}) b.add(r, 0, Opcode::kSend, {in(scatters ? 1 - r : 0)}, {message(to[r])});
+    for (uint32_t r : {0u, 1u}) {
+      if (kind == Kind::kAllReduce || kind == Kind::kReduceScatter || kind == Kind::kBarrier) {
+        b.add(r, 0, Opcode::kRecvReduce, {in(scatters ? r : 0), message(to[1 - r])}, {out(0)});
+      } else {
+        b.add(r, 0, Opcode::kCopy, {in(scatters ? r : 0)}, {out(r)});
+        b.add(r, 0, Opcode::kRecv, {message(to[1 - r])}, {out(1 - r)});
+      }
+    }
+    return b.build();
+  };
+  for (Plan plan : {exchange(Kind::kAllReduce, false), exchange(Kind::kAllGather, false)}) {
+    VerifyResult result = expect_proved(plan);
+    EXPECT_TRUE(result.bits_shared && result.bits_equal);
+    EXPECT_TRUE(mentions(result, "bits equal on all ranks"));
+  }
+  for (Plan plan :
+       {exchange(Kind::kReduceScatter, true), exchange(Kind::kAllToAll, true), exchange(Kind::kBarrier, false)}) {
+    VerifyResult result = expect_proved(plan);
+    EXPECT_FALSE(result.bits_shared);
+    EXPECT_FALSE(mentions(result, "bits"));
+  }
+  // A user's own: the same promise to two ranks, and one to each.
+  for (uint32_t second : {0u, 1u}) {
+    Contract own = make_contract(Kind::kCustom, 2);
+    own.custom_in = 2;
+    own.custom_out = 1;
+    own.ensures = {{0, 0, true, {{0, 0}, {0, 1}}}, {1, 0, true, {{second, 0}, {second, 1}}}};
+    PlanBuilder b(own);
+    b.add(0, 0, Opcode::kReduce, {in(0), in(1)}, {out(0)});
+    if (second == 1) {
+      b.add(1, 0, Opcode::kReduce, {in(0), in(1)}, {out(0)});
+    } else {
+      uint32_t c = b.connection(0, 1);
+      b.add(0, 0, Opcode::kSend, {out(0)}, {message(c)});
+      b.add(1, 0, Opcode::kRecv, {message(c)}, {out(0)});
+    }
+    EXPECT_EQ(expect_proved(b.build()).bits_shared, second == 0);
+  }
 }
 
 TEST(VerifyContents, AllToAllVHasALengthForEachPair) {
@@ -293,6 +379,25 @@ TEST(VerifyContents, InPlaceAllGather) {
   expect_refused(racing, Fault::kRace);
   racing.inplace = false;
   expect_proved(racing);
+}
+
+// Under premul `in` is scaled where it is read. In place a copy of it onto itself leaves it scaled, so a later read
+// must take the copy.
+TEST(VerifyContents, InPlaceReadAfterItsOwnCopyWouldScaleTwice) {
+  auto build = [](bool inplace, bool reads_copy, bool other_lane) {
+    PlanBuilder b(make_contract(Kind::kReduce, 2, 1));
+    b.header().inplace = inplace;
+    uint32_t c = b.connection(0, 1);
+    b.add(0, 0, Opcode::kSend, {in(0)}, {message(c)});
+    b.add(1, 0, Opcode::kCopy, {in(0)}, {out(0)});
+    b.add(1, other_lane ? 1 : 0, Opcode::kRecvReduce, {reads_copy ? out(0) : in(0), message(c)}, {out(0)});
+    return b.build();
+  };
+  expect_proved(build(false, false, false));
+  expect_proved(build(true, true, false));
+  expect_refused(build(true, false, false), Fault::kInPlace);
+  EXPECT_TRUE(mentions(check(build(true, false, false)), "premul would scale it twice"));
+  expect_refused(build(true, false, true), Fault::kRace);
 }
 
 TEST(VerifyContents, InPlaceOnlyWhereItIsOffered) {

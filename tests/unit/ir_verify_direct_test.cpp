@@ -153,7 +153,9 @@ TEST(VerifyDirect, GetNeedsReadyAndDone) {
 // premul: the owner scales its input by its own factor when it first reads it; a peer that reads it raw would not.
 TEST(VerifyDirect, PeersReadingRawInputsAreReported) {
   EXPECT_FALSE(expect_proved(direct_one_shot(2, true)).peers_read_in) << "puts are done by the owner";
-  EXPECT_TRUE(expect_proved(switch_all_reduce(2, true, true)).peers_read_in);
+  VerifyResult in_switch = expect_proved(switch_all_reduce(2, true, true));
+  EXPECT_TRUE(in_switch.peers_read_in);
+  EXPECT_NE(render(in_switch).find("a peer reads raw `in`"), std::string::npos) << render(in_switch);
 }
 
 TEST(VerifyDirect, PutIntoOutNeedsReadyAndDone) {
