@@ -16,9 +16,9 @@ struct VerifyOptions {
 
 struct Verification {
   bool proved = false;
-  std::string text;  // for people: "proved: ..." or "refused: ..." with the story, a line each
+  std::string text;                      // for people: "proved: ..." or "refused: ..." with the story, a line each
   bool bits_equal_on_all_ranks = false;  // what several ranks must hold is computed alike on each of them
-  uint32_t least_slots = 0;  // with which it runs; 0 unless proved
+  uint32_t least_slots = 0;              // with which it runs; 0 unless proved
 };
 
 // Immutable and cheap to copy; all functions may be called from any thread.
