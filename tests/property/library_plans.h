@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <random>
 #include <string>
@@ -23,6 +24,7 @@ struct Setting {
   uint32_t nodes = 1;
   uint32_t root = 0;
   uint32_t dst = 0;
+  std::map<std::string, int64_t> parameters = {};
 };
 
 // nullopt when the algorithm refuses the setting; `diagnostics` then says why.
@@ -39,12 +41,49 @@ inline std::optional<Schedule> library_schedule(const std::string& name, const S
     options.ranks = setting.ranks;
     options.root = setting.root;
     options.dst = setting.dst;
+    options.parameters = setting.parameters;
     options.machine = MachineView::uniform(setting.ranks, setting.nodes);
     std::optional<Schedule> schedule = elaborate(*ast, options, diagnostics);
     if (diagnostics.has_errors()) return std::nullopt;
     return schedule;
   }
   return std::nullopt;
+}
+
+// Names of an algorithm's parameters, most of them chunk counts.
+inline std::vector<std::string> library_parameters(const std::string& name) {
+  std::vector<std::string> list;
+  for (const LibraryFile& entry : library()) {
+    if (name != entry.name) continue;
+    SourceFile file("lib:" + name, entry.text);
+    Diagnostics diagnostics;
+    std::shared_ptr<const ast::File> ast = parse(file, diagnostics);
+    for (const AlgorithmInfo& algorithm : algorithms(*ast))
+      for (const auto& [parameter, value] : algorithm.parameters) list.push_back(parameter);
+  }
+  return list;
+}
+
+// Algorithms for machines of several nodes.
+inline bool hierarchical(const std::string& name) {
+  return name.find("hierarchical") != std::string::npos || name == "twostep_alltoall" || name == "threestep_alltoall" ||
+         name == "alltonext";
+}
+
+// Statements over all ranks' memory at once, which a switch can do.
+inline bool uses_all_ranks(const Schedule& schedule) {
+  for (const ScheduleOp& op : schedule.ops)
+    if (op.dst.rank == kAllRanks) return true;
+  for (const Place& source : schedule.sources)
+    if (source.rank == kAllRanks) return true;
+  return false;
+}
+
+// Names of the library's algorithms, for INSTANTIATE_TEST_SUITE_P.
+inline std::vector<const char*> library_names() {
+  std::vector<const char*> list;
+  for (const LibraryFile& file : library()) list.push_back(file.name);
+  return list;
 }
 
 // One call's data for a plan: inputs, poisoned outputs, expected results.
