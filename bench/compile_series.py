@@ -3,26 +3,34 @@
 
     python3 bench/compile_series.py [--collc build/release/frontend/collc] [--quick] [-o bench/results/DATE-what.md]
 
-Time is the process's CPU time (user + system), median of three; memory its peak resident set. `growth` is the factor in
-time for a factor of two in instructions, from the row before: 2 is linear. Exit status 1 when a goal is missed.
+CPU time is the process's own (user + system), which a neighbour's load disturbs less than wall time; medians of three.
+Memory is its peak resident set; below some 16 MB that of the Python process it was forked from shows. `growth` is the
+factor in CPU time for a factor of two in instructions, from the row before: 2 is linear. Goals are about CPU time. Exit
+status 1 when one is missed.
 """
 import argparse
 import json
 import math
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+import table
 
 # (series, file, rank counts, extra arguments of a rank count)
 SERIES = [
     ("ring", "lib:ring", [64, 128, 256, 512, 1024], lambda n: []),
-    ("all-pairs", "lib:allpairs", [16, 32, 64], lambda n: []),
-    ("hierarchical, 8 a node", "lib:hierarchical", [64, 128, 256], lambda n: ["--nodes", str(n // 8)]),
+    ("ring, not fused", "lib:ring", [64, 128, 256, 512], lambda n: ["--no-fuse"]),
+    ("ring by puts", "lib:ring", [64, 128, 256, 512], lambda n: ["--transfers", "put"]),
+    ("hierarchical, 8 a node", "lib:hierarchical", [64, 128, 256, 512], lambda n: ["--nodes", str(n // 8)]),
+    # Many lanes a rank.
+    ("all-pairs", "lib:allpairs", [16, 32, 64, 128, 256], lambda n: []),
+    ("one-shot", "lib:oneshot", [32, 64, 128, 256, 512], lambda n: []),
+    ("direct all-to-all", "lib:direct_alltoall", [32, 64, 128, 256, 512], lambda n: []),
+    ("one-shot by puts", "lib:oneshot", [32, 64, 128, 256], lambda n: ["--transfers", "put"]),
 ]
 # (series, ranks) -> most CPU seconds, most MB.
 GOALS = {
@@ -38,39 +46,39 @@ LEAST_SECONDS = 0.05
 
 
 def measure(command, repetitions):
-    """(CPU seconds, peak MB) of a command that must succeed: median and maximum over the repetitions."""
-    seconds, peak = [], 0
+    """(CPU seconds, wall seconds, peak MB) of a command that must succeed: medians, and the highest peak."""
+    seconds, wall, peak = [], [], 0
     for _ in range(repetitions):
         with tempfile.TemporaryFile() as output:
+            start = time.monotonic()
             child = subprocess.Popen(command, stdout=output, stderr=output)
             _, status, usage = os.wait4(child.pid, 0)
+            wall.append(time.monotonic() - start)
             child.returncode = os.waitstatus_to_exitcode(status)
             if child.returncode:
                 output.seek(0)
                 sys.exit(f"{' '.join(command)}: status {child.returncode}\n{output.read().decode()[-2000:]}")
         seconds.append(usage.ru_utime + usage.ru_stime)
         peak = max(peak, usage.ru_maxrss / 1000)
-    return statistics.median(seconds), peak
+    return statistics.median(seconds), statistics.median(wall), peak
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--collc", default=os.path.join(ROOT, "build/release/frontend/collc"))
+    table.add_arguments(parser)
     parser.add_argument("--quick", action="store_true", help="the small half of each series, once, no goals (for tests)")
-    parser.add_argument("-o", "--output", help="write the table to a file too")
     arguments = parser.parse_args()
     collc, repetitions = arguments.collc, 1 if arguments.quick else 3
 
-    lines = [
-        f"Compile and verify together, one core of {platform.machine()}, {os.cpu_count()} cores in the machine.",
-        "",
-        "| series | ranks | instructions | CPU s | peak MB | growth | goal |",
-        "|---|---|---|---|---|---|---|",
+    lines = table.begin("Compile and verify together") + [
+        "| series | ranks | instructions | CPU s | wall s | peak MB | growth | goal |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     missed = 0
 
-    def row(name, ranks, instructions, seconds, megabytes, growth):
+    def row(name, ranks, instructions, measured, growth):
         nonlocal missed
+        seconds, wall, megabytes = measured
         goal = [] if arguments.quick else [
             (limit, value, unit)
             for limit, value, unit in zip(GOALS.get((name, ranks), (None, None)), (seconds, megabytes), ("s", "MB"))
@@ -84,7 +92,7 @@ def main():
             verdicts.append(f"{'missed' if value > limit else 'met'}: {limit:g} {unit}")
         growth_text = "-" if growth is None else f"{growth:.2f}"
         lines.append(
-            f"| {name} | {ranks} | {instructions} | {seconds:.3f} | {megabytes:.0f} | {growth_text} | {', '.join(verdicts) or '-'} |")
+            f"| {name} | {ranks} | {instructions} | {seconds:.3f} | {wall:.3f} | {megabytes:.0f} | {growth_text} | {', '.join(verdicts) or '-'} |")
         print(lines[-1], flush=True)
 
     print("\n".join(lines))
@@ -96,19 +104,20 @@ def main():
             if said.returncode:
                 sys.exit(f"compile {file} {options}: {said.stderr}")
             instructions = json.loads(said.stdout)["instructions"]
-            seconds, megabytes = measure([collc, "check", file, *options], repetitions)
+            measured = measure([collc, "check", file, *options], repetitions)
             growth = None
             if before and before[1] >= LEAST_SECONDS:
-                growth = (seconds / before[1]) ** (1 / math.log2(instructions / before[0]))
-            row(name, ranks, instructions, seconds, megabytes, growth)
-            before = (instructions, seconds)
+                growth = (measured[0] / before[1]) ** (1 / math.log2(instructions / before[0]))
+            row(name, ranks, instructions, measured, growth)
+            before = (instructions, measured[0])
     if not arguments.quick:
-        command = [collc, "compile", "lib:ring", "--ranks", "4096", "--rank", "7", "--emit", "plan", "-o", os.devnull]
-        row("one rank of a ring", 4096, "-", *measure(command, repetitions), None)
+        command = [collc, "compile", "lib:ring", "--ranks", "4096", "--rank", "5", "--emit", "plan", "-o", os.devnull]
+        row("one rank of a ring", 4096, "-", measure(command, repetitions), None)
 
-    if arguments.output:
-        with open(arguments.output, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+    verdict = f"{missed} goals missed." if missed else "All goals met."
+    lines += ["", "No goals were judged." if arguments.quick else verdict]
+    print(lines[-1])
+    table.finish(arguments, lines)
     return 1 if missed else 0
 
 

@@ -16,7 +16,9 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+import table
+from table import ROOT
+
 SIZES = [8 << (3 * i) for i in range(8)] + [64 << 20]  # 8 B, 64 B, ... 16 MiB, and the size of the goal
 GOAL_SIZE, GOAL_RATIO = 64 << 20, 2.0
 
@@ -41,15 +43,15 @@ def collc(program, size):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--collc", default=os.path.join(ROOT, "build/release/frontend/collc"))
+    table.add_arguments(parser)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("-o", "--output", help="write the table to a file too")
     arguments = parser.parse_args()
     for tool in ("mpicxx", "mpirun"):
         if shutil.which(tool) is None:
             print(f"skipped: no {tool} here; Debian: apt-get install openmpi-bin libopenmpi-dev")
             return 77
 
+    begun = table.begin("The CPU executor against Open MPI")
     ours = {size: [] for size in SIZES}
     theirs = {size: [] for size in SIZES}
     with tempfile.TemporaryDirectory() as folder:
@@ -62,8 +64,8 @@ def main():
                 ours[size].append(collc(arguments.collc, size)["busbw_gbps"])
 
     version = run(["mpirun", "--version"]).splitlines()[0]
-    lines = [
-        f"All-reduce of f32, sum, 2 ranks, {os.cpu_count()} cores; median of {arguments.rounds} alternating rounds.",
+    lines = begun + [
+        f"All-reduce of f32, sum, 2 ranks; median of {arguments.rounds} alternating rounds.",
         f"Peer: {version}. Bus bandwidth in GB/s (1e9 bytes a second).",
         "",
         "| bytes | collc | Open MPI | ratio |",
@@ -77,9 +79,7 @@ def main():
     met = ratios[GOAL_SIZE] >= GOAL_RATIO
     lines += ["", f"Goal at 64 MiB, a ratio of {GOAL_RATIO:g}: {'met' if met else 'missed'} ({ratios[GOAL_SIZE]:.2f})."]
     print("\n".join(lines))
-    if arguments.output:
-        with open(arguments.output, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+    table.finish(arguments, lines)
     return 0 if met else 1
 
 
