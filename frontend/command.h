@@ -19,6 +19,9 @@ struct Verb {
 // A parser for this verb: usage, what it does, its example.
 std::unique_ptr<CLI::App> make_parser(const Verb&);
 
+// Whether `--json` is among the words: also what cannot be parsed is told in the form that was asked for.
+bool wants_json(const Words&);
+
 // Parses; an exit status when nothing is left to do (--help, or bad usage that has been reported).
 std::optional<int> parse_words(CLI::App&, const Words&);
 

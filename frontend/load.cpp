@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "frontend/diagnostics.h"
+#include "frontend/progress.h"
 #include "frontend/units.h"
 #include "ir/plan_text.h"
 
@@ -59,19 +60,34 @@ void read_define(const std::string& text, ProgramOptions& options, Report& repor
                              "write it as `-D pieces=16`, with a whole number");
     return;
   }
-  options.parameters[text.substr(0, equals)] = value;
+  if (!options.parameters.emplace(text.substr(0, equals), value).second) {
+    report.diagnostics.error(diag::kCommandBadDefine, {},
+                             fmt::format("`-D {}` sets a parameter that is set already", text),
+                             "give each parameter one value");
+  }
+}
+
+// Nodes of equal size, or an error: whoever has others says so in a list.
+void check_node_count(uint32_t nodes, uint32_t ranks, Report& report) {
+  if (nodes == 0 || ranks % nodes == 0) return;
+  std::string hint = "every node has at least one rank";
+  if (nodes < ranks) {
+    constexpr uint32_t kMostShown = 16;
+    hint = "a list gives the ranks of each node";
+    if (nodes <= kMostShown)
+      hint += fmt::format(", as `--nodes {}`", fmt::join(MachineView::uniform(ranks, nodes).node_sizes, ","));
+  }
+  report.diagnostics.error(
+      diag::kCommandNodesMismatch, {},
+      fmt::format("`--nodes {}` makes nodes of equal size, which {} cannot be cut into", nodes, counted(ranks, "rank")),
+      hint);
 }
 
 void read_nodes(const std::string& text, ProgramOptions& options, Report& report) {
   if (text.empty()) return;
   if (text.find(',') == std::string::npos) {
     options.node_count = static_cast<uint32_t>(read_number("--nodes", text, 1, kMostRanks, report));
-    if (options.ranks && options.node_count > *options.ranks) {
-      report.diagnostics.error(diag::kCommandNodesMismatch, {},
-                               fmt::format("{} nodes cannot share {} ranks", options.node_count, *options.ranks),
-                               "every node has at least one rank");
-    }
-    return;
+    return;  // whether the ranks can be cut so is looked at where their number is known
   }
   uint64_t sum = 0;
   for (const std::string& piece : split(text, ',')) {
@@ -80,18 +96,19 @@ void read_nodes(const std::string& text, ProgramOptions& options, Report& report
   }
   if (!options.ranks && sum <= kMostRanks) options.ranks = static_cast<uint32_t>(sum);
   if (sum != options.ranks.value_or(0)) {
-    report.diagnostics.error(
-        diag::kCommandNodesMismatch, {},
-        fmt::format("`--nodes {}` adds up to {} ranks, not to {}", text, sum, options.ranks.value_or(kMostRanks)),
-        "a list names the number of ranks of every node");
+    report.diagnostics.error(diag::kCommandNodesMismatch, {},
+                             fmt::format("`--nodes {}` adds up to {}, not to {}", text, counted(sum, "rank"),
+                                         options.ranks.value_or(kMostRanks)),
+                             "a list names the number of ranks of every node");
   }
 }
 
 void check_rank(const char* option, std::optional<uint32_t> rank, uint32_t ranks, Report& report) {
   if (!rank || *rank < ranks) return;
-  report.diagnostics.error(diag::kCommandRankOutside, {},
-                           fmt::format("`{}` is {}, but there are {} ranks", option, *rank, ranks),
-                           "ranks count from 0");
+  report.diagnostics.error(
+      diag::kCommandRankOutside, {},
+      fmt::format("`{}` is {}, but there {} {}", option, *rank, ranks == 1 ? "is" : "are", counted(ranks, "rank")),
+      "ranks count from 0");
 }
 
 // Seconds since `start`, which moves on to now.
@@ -131,6 +148,7 @@ Status read_text(const std::string& path, std::string& text) {
 }
 
 Status write_text(const std::string& path, const std::string& text) {
+  clear_progress();
   if (path == "-") {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
       return file_failure("standard output", "cannot write", errno);
@@ -160,7 +178,7 @@ std::optional<Input> read_input(const std::string& argument, Report& report) {
     if (found == nullptr) {
       std::vector<std::string> names;
       for (const LibraryFile& f : library()) names.emplace_back(f.name);
-      std::string near = nearest(name, names);
+      std::string near = near_word(name, names);
       report.diagnostics.error(
           diag::kCommandUnknownLibraryName, {}, fmt::format("the library has no `{}`", argument),
           near.empty() ? "`collc list` names them all" : fmt::format("did you mean `lib:{}`", near));
@@ -168,11 +186,14 @@ std::optional<Input> read_input(const std::string& argument, Report& report) {
     }
     input.library = true;
     input.name = argument;
-    input.file = std::make_shared<SourceFile>(name + ".coll", found->text);
+    input.file = std::make_shared<SourceFile>(argument, found->text);
     return input;
   }
   std::string text;
-  if (Status status = read_text(argument, text); !status.ok()) {
+  show_progress(argument == "-" ? "reading standard input" : fmt::format("reading `{}`", argument));
+  Status status = read_text(argument, text);
+  clear_progress();
+  if (!status.ok()) {
     report.fail(status);
     return std::nullopt;
   }
@@ -232,6 +253,15 @@ ProgramOptions understand(const ProgramArguments& a, Report& report) {
     report.diagnostics.error(diag::kCommandOptionNotAvailable, {}, "`--topo` is not available in this version of collc",
                              "give `--ranks` and `--nodes`");
   }
+  for (auto [option, given] : {std::pair{"--transfers", !a.transfers.empty()},
+                               {"--no-fuse", a.no_fuse},
+                               {"--channel-per-flow", a.channel_per_flow},
+                               {"--by-load", a.by_load},
+                               {"--by-rank", a.by_rank},
+                               {"--switch", a.switch_hardware},
+                               {"--print-after", !a.print_after.empty()}}) {
+    if (given) o.lowering_options.emplace_back(option);
+  }
   if (!a.processes.empty()) {
     report.diagnostics.error(diag::kCommandOptionNotAvailable, {},
                              "`--processes` is not available in this version of collc",
@@ -286,12 +316,8 @@ std::optional<Schedule> elaborate_program(const ast::File& file, const Input& in
   e.ranks = o.ranks.value_or(kDefaultRanks);
   e.machine = o.machine;
   if (o.node_count != 0) {
-    if (o.node_count > e.ranks) {
-      report.diagnostics.error(diag::kCommandNodesMismatch, {},
-                               fmt::format("{} nodes cannot share {} ranks", o.node_count, e.ranks),
-                               "every node has at least one rank");
-      return std::nullopt;
-    }
+    check_node_count(o.node_count, e.ranks, report);
+    if (!report.ok()) return std::nullopt;
     e.machine = MachineView::uniform(e.ranks, o.node_count);
   }
   std::vector<AlgorithmInfo> infos = algorithms(file);
@@ -305,6 +331,10 @@ std::optional<Schedule> elaborate_program(const ast::File& file, const Input& in
   bool pair = info != infos.end() && info->contract == "sendrecv";
   e.root = pair ? o.source.value_or(0) : o.root.value_or(0);
   e.dst = pair ? o.destination.value_or(e.ranks > 1 ? (e.root + 1) % e.ranks : 0) : 0;
+  if (pair && e.ranks == 1 && !o.destination) {
+    report.diagnostics.error(diag::kCommandRankOutside, {}, "`sendrecv` sends to another rank, and there is 1 rank",
+                             "give `--ranks 2` or more");
+  }
   check_rank("--root", o.root, e.ranks, report);
   check_rank("--src", o.source, e.ranks, report);
   check_rank("--dst", o.destination, e.ranks, report);
@@ -334,9 +364,17 @@ void check_saved(const Input& input, uint32_t ranks, const ProgramOptions& o, Re
         fmt::format("`{}` is already compiled, so nothing about its program can be chosen", input.name),
         "leave out --algorithm, --nodes, --root, --src, --dst, --rank and -D, or give the .coll file");
   }
+  if (input.kind == Input::Kind::kPlan && !o.lowering_options.empty()) {  // a schedule is still to be lowered
+    std::vector<std::string> quoted;
+    for (const std::string& option : o.lowering_options) quoted.push_back("`" + option + "`");
+    report.diagnostics.error(diag::kCommandOptionConflict, {},
+                             fmt::format("`{}` is a finished plan, for which {} mean{} nothing", input.name,
+                                         listed(quoted), quoted.size() == 1 ? "s" : ""),
+                             fmt::format("leave {} out, or give the .coll file", quoted.size() == 1 ? "it" : "them"));
+  }
   if (o.ranks && *o.ranks != ranks) {
     report.diagnostics.error(diag::kCommandOptionConflict, {},
-                             fmt::format("`{}` is for {} ranks, not for {}", input.name, ranks, *o.ranks));
+                             fmt::format("`{}` is for {}, not for {}", input.name, counted(ranks, "rank"), *o.ranks));
   }
 }
 
@@ -353,6 +391,7 @@ std::optional<Compiled> compile(const Input& input, const ProgramOptions& o, Goa
                                "give the .coll file");
       return std::nullopt;
     }
+    show_progress(fmt::format("reading the plan `{}`", input.name));
     std::optional<Plan> plan = parse_plan(*input.file, report.diagnostics);
     if (!plan || report.diagnostics.has_errors()) return std::nullopt;
     check_saved(input, plan->ranks(), o, report);
@@ -368,33 +407,54 @@ std::optional<Compiled> compile(const Input& input, const ProgramOptions& o, Goa
                                "give the .coll file");
       return std::nullopt;
     }
+    show_progress(fmt::format("reading the schedule `{}`", input.name));
     c.schedule = parse_schedule(*input.file, report.diagnostics);
     if (!c.schedule || report.diagnostics.has_errors()) return std::nullopt;
     check_saved(input, c.schedule->ranks(), o, report);
     if (!report.ok()) return std::nullopt;
     c.times.push_back({"read", lap(start)});
   } else {
+    show_progress(fmt::format("parsing `{}`", input.name));
     c.file = parse(*input.file, report.diagnostics);
     if (c.file == nullptr || report.diagnostics.has_errors()) return std::nullopt;
     c.times.push_back({"parse", lap(start)});
     if (goal == Goal::kAst) return c;
+    show_progress(fmt::format("elaborating `{}`", o.algorithm.empty() ? input.name : o.algorithm));
     c.schedule = elaborate_program(*c.file, input, o, report);
     if (!c.schedule) return std::nullopt;
     c.times.push_back({"elaborate", lap(start)});
   }
   if (goal == Goal::kSchedule) return c;
-  LowerReport lowering;
-  lowering.after_pass = std::move(after_pass);
-  if (!lowering.after_pass && !o.print_after.empty()) {
-    lowering.after_pass = [&o](const std::string& pass, const std::function<std::string()>& print) {
+  if (!after_pass && !o.print_after.empty()) {
+    after_pass = [&o](const std::string& pass, const std::function<std::string()>& print) {
       if (std::find(o.print_after.begin(), o.print_after.end(), pass) == o.print_after.end()) return;
       std::string text = fmt::format("// after {}\n{}", pass, print());
       std::fputs(text.c_str(), stderr);
     };
   }
+  // After a pass the next one of the list begins; when some are run again, they come in the same order.
+  const std::vector<PassInfo> passes = pass_list();
+  auto show_pass = [&](size_t at) {
+    bool left_out =
+        at < passes.size() && ((passes[at].name == "sink" && !o.lower.fuse) ||
+                               (passes[at].name == "direct" && o.lower.transfers == LowerOptions::Transfers::kStaged));
+    if (left_out) ++at;
+    if (at < passes.size())
+      show_progress(
+          fmt::format("lowering `{}`, {} (pass {} of {})", c.schedule->name, passes[at].name, at + 1, passes.size()));
+  };
+  LowerReport lowering;
+  lowering.after_pass = [&](const std::string& pass, const std::function<std::string()>& print) {
+    clear_progress();
+    if (after_pass) after_pass(pass, print);
+    auto at = std::find_if(passes.begin(), passes.end(), [&](const PassInfo& p) { return p.name == pass; });
+    show_pass(static_cast<size_t>(at - passes.begin()) + 1);
+  };
+  show_pass(0);
   LowerOptions lower_options = o.lower;
   if (c.schedule->only_rank != kAllRanks) lower_options.by_load = false;
   std::optional<Plan> plan = lower(*c.schedule, lower_options, report.diagnostics, &lowering);
+  clear_progress();
   if (!plan || report.diagnostics.has_errors()) return std::nullopt;
   c.times.insert(c.times.end(), lowering.times.begin(), lowering.times.end());
   c.undone_fusions = lowering.undone_fusions;
@@ -409,6 +469,15 @@ bool require_whole(const Input& input, const Plan& plan, Report& report) {
                                        input.name, plan.only_rank),
                            "compile without --rank");
   return false;
+}
+
+VerifyResult verify_aloud(const Plan& plan, const VerifyOptions& options, double& seconds) {
+  show_progress(fmt::format("verifying `{}`", plan.name));
+  auto start = std::chrono::steady_clock::now();
+  VerifyResult result = verify(plan, options);
+  seconds = lap(start);
+  clear_progress();
+  return result;
 }
 
 std::string show_times(const std::vector<PassTime>& times) {

@@ -12,6 +12,7 @@
 #include "frontend/report.h"
 #include "ir/plan.h"
 #include "ir/schedule.h"
+#include "ir/verify.h"
 #include "passes/lower.h"
 
 namespace coll {
@@ -56,6 +57,7 @@ struct ProgramOptions {
   LowerOptions lower;
   bool time_passes = false, json = false;
   std::vector<std::string> print_after;
+  std::vector<std::string> lowering_options;  // names of those given that only the lowering reads
 
   bool names_a_program() const;  // any option that means nothing for a saved plan
 };
@@ -84,6 +86,9 @@ std::optional<std::vector<AlgorithmInfo>> algorithms_of(const Input&, Report&);
 
 // False with a report when the plan is one rank's part, which can neither be verified nor run alone.
 bool require_whole(const Input&, const Plan&, Report&);
+
+// verify(), timed, and told on a terminal while it lasts.
+VerifyResult verify_aloud(const Plan&, const VerifyOptions&, double& seconds);
 
 // "collc run lib:ring": a FILE may also be given as `--algorithm lib:NAME`.
 std::optional<Input> read_main_input(std::string file, ProgramOptions&, Report&);

@@ -10,7 +10,9 @@
 #include "frontend/command.h"
 #include "frontend/diagnostics.h"
 #include "frontend/memory.h"
+#include "frontend/progress.h"
 #include "frontend/report.h"
+#include "frontend/units.h"
 
 namespace coll {
 namespace {
@@ -39,27 +41,28 @@ std::string usage() {
   for (const Verb& v : kVerbs) text += fmt::format("  {:<9} {}\n", v.name, v.what);
   text +=
       "\nFILE is a .coll file, lib:NAME for an algorithm of the library, a saved plan, or - for standard input.\n"
-      "Exit status: 0 right; 1 the answer is no; 2 bad input or usage; 3 the machine failed.\n\nExamples:\n";
+      "Exit status: 0 right; 1 the answer is no; 2 bad input or usage; 3 the machine failed (device, peer, "
+      "time-out,\nfile system).\n\nExamples:\n";
   for (const Verb& v : kVerbs) text += fmt::format("  {}\n", v.example);
   text += "\n`collc VERB --help` tells the options of a verb; `collc --version` the version.\n";
   return text;
 }
 
-int unknown_verb(const std::string& word) {
+int unknown_verb(const std::string& word, bool json) {
   Report report;
   if (std::find_if(std::begin(kLaterVerbs), std::end(kLaterVerbs), [&](const char* v) { return word == v; }) !=
       std::end(kLaterVerbs)) {
     report.diagnostics.error(diag::kCommandVerbNotAvailable, {},
                              fmt::format("the verb `{}` is not available in this version of collc", word));
-    return report.finish();
+    return report.finish(json, {{"ok", false}});
   }
   std::vector<std::string> names;
   for (const Verb& v : kVerbs) names.emplace_back(v.name);
-  std::string near = nearest(word, names);
+  std::string near = near_word(word, names);
   report.diagnostics.error(
       diag::kCommandUnknownVerb, {}, fmt::format("`{}` is not a verb of collc", word),
       near.empty() ? fmt::format("one of: {}", fmt::join(names, ", ")) : fmt::format("did you mean `{}`", near));
-  return report.finish();
+  return report.finish(json, {{"ok", false}});
 }
 
 int run_command_line(const Words& words) {
@@ -77,7 +80,18 @@ int run_command_line(const Words& words) {
   }
   for (const Verb& v : kVerbs)
     if (words[0] == v.name) return v.main(v, Words(words.begin() + 1, words.end()));
-  return unknown_verb(words[0]);
+  return unknown_verb(words[0], wants_json(words));
+}
+
+// What no verb could turn into a sentence of its own.
+int failed(const Words& words, StatusCode code, const std::string& message) {
+  clear_progress();
+  std::fprintf(stderr, "collc: error: %s\n", message.c_str());
+  if (wants_json(words)) {
+    print_json({{"ok", false}, {"error", error_json(code, message)}});
+    std::fflush(stdout);
+  }
+  return kExitMachine;
 }
 
 }  // namespace
@@ -86,18 +100,18 @@ int run_command_line(const Words& words) {
 int main(int argc, char** argv) {
   coll::limit_memory();
   std::signal(SIGPIPE, SIG_DFL);
+  const coll::Words words(argv + 1, argv + argc);
   try {
-    int status = coll::run_command_line(coll::Words(argv + 1, argv + argc));
+    int status = coll::run_command_line(words);
     if (std::fflush(stdout) != 0) {
       std::perror("collc: error: standard output");
       return coll::kExitMachine;
     }
     return status;
   } catch (const std::bad_alloc&) {
-    std::fputs("collc: error: out of memory; fewer ranks or a smaller size needs less\n", stderr);
-    return coll::kExitMachine;
-  } catch (const std::system_error& error) {  // no thread could be started
-    std::fprintf(stderr, "collc: error: %s\n", error.what());
-    return coll::kExitMachine;
+    return coll::failed(words, coll::StatusCode::kUnavailable,
+                        "out of memory; fewer ranks or a smaller size needs less");
+  } catch (const std::system_error& error) {
+    return coll::failed(words, coll::StatusCode::kUnavailable, error.what());
   }
 }

@@ -1,5 +1,9 @@
 #pragma once
 // What goes wrong while a verb works, sorted by whose fault it is, and the exit status that follows from it.
+//
+// With --json a verb prints one object whatever happens: what it found out, and of faults `diagnostics` (of the input
+// or the usage) and `error` (of the machine). People read the same on standard error.
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -14,6 +18,8 @@ inline constexpr int kExitNo = 1;        // the answer is no: wrong result, plan
 inline constexpr int kExitBadInput = 2;  // the input or the usage is bad
 inline constexpr int kExitMachine = 3;   // the machine failed: a file, memory, a peer, a time-out
 
+using Json = nlohmann::ordered_json;  // keys in the order in which they are put in
+
 class Report {
  public:
   Diagnostics diagnostics;
@@ -25,10 +31,21 @@ class Report {
   // Writes everything to standard error, in colour on a terminal, and returns the exit status. Warnings alone are
   // right.
   int finish() const;
+  // The same; with `json`, prints `object` and the faults on standard output as well.
+  int finish(bool json, Json object) const;
+
+  // Adds `diagnostics` and `error`, where there are any.
+  void add_to(Json& object) const;
 
  private:
   std::vector<Status> failures_;
 };
+
+// One object or list, and a newline. What is no UTF-8 (a file's name, say) is replaced.
+void print_json(const Json&);
+
+// A fault that ends the program outside of any verb, in the form of `error`.
+Json error_json(StatusCode, const std::string& message);
 
 // True if the stream is a terminal that wants colours (NO_COLOR unset).
 bool wants_colour(int file_descriptor);

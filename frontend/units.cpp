@@ -88,8 +88,17 @@ std::vector<uint64_t> read_sizes(const std::string& option, const std::string& t
       sizes.push_back(read_size(option, piece, report));
       continue;
     }
+    if (dots == 0 || dots + 2 == piece.size()) {
+      report.diagnostics.error(
+          diag::kCommandBadSize, {},
+          fmt::format("`{}` has `{}`, a range without its {}", option, piece, dots == 0 ? "start" : "end"),
+          "a range doubles from its start up to its end, as `8..1G`");
+      continue;
+    }
+    size_t errors = report.diagnostics.error_count();
     uint64_t first = read_size(option, piece.substr(0, dots), report);
     uint64_t last = read_size(option, piece.substr(dots + 2), report);
+    if (report.diagnostics.error_count() != errors) continue;
     if (first > last) {
       report.diagnostics.error(diag::kCommandBadSize, {},
                                fmt::format("`{}` has `{}`, whose end is below its start", option, piece),
@@ -137,11 +146,29 @@ std::string show_bytes(uint64_t bytes) {
   return fmt::format("{:.4g} {}", value, kNames[unit]);
 }
 
+std::string counted(uint64_t n, const std::string& noun) { return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s"); }
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+  return text;
+}
+
+std::string near_word(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string near = nearest(word, candidates);
+  for (size_t i = 0; near.empty() && i + 1 < word.size(); ++i) {
+    std::string swapped(word);
+    std::swap(swapped[i], swapped[i + 1]);
+    if (std::find(candidates.begin(), candidates.end(), swapped) != candidates.end()) near = swapped;
+  }
+  return near;
+}
+
 std::optional<size_t> read_choice(const std::string& option, const std::string& text,
                                   const std::vector<std::string>& words, Report& report) {
   auto it = std::find(words.begin(), words.end(), text);
   if (it != words.end()) return static_cast<size_t>(it - words.begin());
-  std::string near = nearest(text, words);
+  std::string near = near_word(text, words);
   std::string hint = near.empty() ? fmt::format("one of: {}", fmt::join(words, ", "))
                                   : fmt::format("did you mean `{}`; one of: {}", near, fmt::join(words, ", "));
   report.diagnostics.error(diag::kCommandUnknownChoice, {},

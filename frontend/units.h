@@ -28,6 +28,15 @@ std::vector<std::string> split(std::string_view text, char separator);
 // 1536 -> "1.5 KiB".
 std::string show_bytes(uint64_t bytes);
 
+// "1 rank", "2 ranks".
+std::string counted(uint64_t n, const std::string& noun);
+
+// "a", "a and b", "a, b and c".
+std::string listed(const std::vector<std::string>& words);
+
+// nearest(), but two neighbouring letters that changed places are near in a short word as well.
+std::string near_word(std::string_view word, const std::vector<std::string>& candidates);
+
 // A word out of a list: index into `words`, or nullopt with a diagnostic that lists them.
 std::optional<size_t> read_choice(const std::string& option, const std::string& text,
                                   const std::vector<std::string>& words, Report&);

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 #include "frontend/command.h"
@@ -11,6 +10,7 @@
 #include "frontend/limits.h"
 #include "frontend/load.h"
 #include "frontend/summary.h"
+#include "frontend/units.h"
 
 namespace coll {
 
@@ -18,8 +18,15 @@ namespace {
 
 // What the files came to. A refusal outweighs bad input, which outweighs an unreadable file: the first is an answer.
 struct Totals {
-  uint32_t proved = 0, refused = 0;
+  uint32_t proved = 0, refused = 0, not_compiled = 0, not_read = 0;
   bool bad_input = false, machine = false;
+  uint32_t all() const { return proved + refused + not_compiled + not_read; }
+  std::string line() const {
+    std::string text = fmt::format("{} proved, {} refused", proved, refused);
+    if (not_compiled != 0) text += fmt::format(", {} not compiled", not_compiled);
+    if (not_read != 0) text += fmt::format(", {} not read", not_read);
+    return text;
+  }
   int exit_status() const {
     return refused != 0 ? kExitNo : bad_input ? kExitBadInput : machine ? kExitMachine : kExitRight;
   }
@@ -39,10 +46,21 @@ class Checker {
  private:
   void check_one(const Input&, const ProgramOptions&);
   void judge(const Input&, const Compiled&, const TargetLimits&);
-  void close(const Report& report) {
+  int close(const Report& report) {
     int status = report.finish();
     totals_.bad_input = totals_.bad_input || status == kExitBadInput;
     totals_.machine = totals_.machine || status == kExitMachine;
+    return status;
+  }
+  // What has no plan to judge: a row that says why.
+  void close_without_plan(const std::string& file, const std::string& algorithm, const Report& report) {
+    bool unread = close(report) == kExitMachine;
+    ++(unread ? totals_.not_read : totals_.not_compiled);
+    nlohmann::ordered_json row = {{"file", file}};
+    if (!algorithm.empty()) row["algorithm"] = algorithm;
+    row["verdict"] = unread ? "not read" : "not compiled";
+    report.add_to(row);
+    results_.push_back(std::move(row));
   }
 
   const ProgramOptions& program_;
@@ -54,14 +72,14 @@ class Checker {
 void Checker::check_file(const std::string& argument) {
   Report report;
   std::optional<Input> input = read_input(argument, report);
-  if (!input) return close(report);
+  if (!input) return close_without_plan(argument, {}, report);
   if (input->kind != Input::Kind::kProgram || !program_.algorithm.empty()) return check_one(*input, program_);
   std::optional<std::vector<AlgorithmInfo>> all = algorithms_of(*input, report);
-  if (!all) return close(report);
+  if (!all) return close_without_plan(input->name, {}, report);
   if (all->empty()) {
     report.diagnostics.error(diag::kCommandNoAlgorithm, {}, fmt::format("`{}` has no algorithm", input->name),
                              "write `algorithm name implements allreduce { ... }`");
-    return close(report);
+    return close_without_plan(input->name, {}, report);
   }
   // A parameter goes to those algorithms of the file that have it.
   auto has = [](const AlgorithmInfo& a, const std::string& parameter) {
@@ -72,7 +90,7 @@ void Checker::check_file(const std::string& argument) {
     report.diagnostics.error(diag::kCommandUnknownParameter, {},
                              fmt::format("no algorithm of `{}` has a parameter `{}`", input->name, parameter));
   }
-  if (!report.ok()) return close(report);
+  if (!report.ok()) return close_without_plan(input->name, {}, report);
   close(report);  // warnings of the parse
   for (const AlgorithmInfo& a : *all) {
     ProgramOptions one = program_;
@@ -90,9 +108,8 @@ void Checker::check_one(const Input& input, const ProgramOptions& options) {
   Report report;
   std::optional<Compiled> compiled = compile(input, options, Goal::kPlan, report);
   bool good = compiled && require_whole(input, *compiled->plan, report);
-  if (!good) results_.push_back({{"file", input.name}, {"algorithm", options.algorithm}, {"verdict", "not compiled"}});
-  if (!good || !report.diagnostics.all().empty()) close(report);
-  if (!good) return;
+  if (!good) return close_without_plan(input.name, options.algorithm, report);
+  if (!report.diagnostics.all().empty()) close(report);
   for (const TargetLimits& l : limits_) judge(input, *compiled, l);
 }
 
@@ -100,9 +117,8 @@ void Checker::judge(const Input& input, const Compiled& compiled, const TargetLi
   VerifyOptions options;
   options.slots = program_.lower.slots;
   options.limits = limits;
-  auto start = std::chrono::steady_clock::now();
-  VerifyResult result = verify(*compiled.plan, options);
-  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  double seconds = 0;
+  VerifyResult result = verify_aloud(*compiled.plan, options, seconds);
   ++(result.ok() ? totals_.proved : totals_.refused);
   if (program_.time_passes) {
     std::vector<PassTime> times = compiled.times;
@@ -116,8 +132,9 @@ void Checker::judge(const Input& input, const Compiled& compiled, const TargetLi
   row.update(to_json(result));
   results_.push_back(std::move(row));
   if (program_.json) return;
-  std::string where = fmt::format("{}: {} ({}), {} ranks{}", input.name, plan.name, plan.contract.name, plan.ranks(),
-                                  limits.name.empty() ? "" : ", limits of " + limits.name);
+  std::string where =
+      fmt::format("{}: {} ({}), {}{}", input.name, plan.name, plan.contract.name, counted(plan.ranks(), "rank"),
+                  limits.name.empty() ? "" : ", limits of " + limits.name);
   if (result.ok()) {
     fmt::print("{}: {}: {}\n", where, green("proved", STDOUT_FILENO), proof_line(result));
   } else {
@@ -153,16 +170,16 @@ int verb_check(const Verb& verb, const Words& words) {
   if (files.empty())
     report.diagnostics.error(diag::kCommandMissingFile, {}, "no FILE was given",
                              "name .coll files, saved plans or `lib:NAME`");
-  if (!report.ok()) return report.finish();
+  if (!report.ok()) return report.finish(program.json, {{"ok", false}, {"results", nlohmann::ordered_json::array()}});
 
   Checker checker(program, std::move(limits));
   for (const std::string& file : files) checker.check_file(file);
   const Totals& totals = checker.totals();
   if (program.json) {
     nlohmann::ordered_json json = {{"ok", totals.exit_status() == kExitRight}, {"results", checker.results()}};
-    fmt::print("{}\n", json.dump(2));
-  } else if (totals.proved + totals.refused > 1) {
-    fmt::print("{} proved, {} refused\n", totals.proved, totals.refused);
+    print_json(json);
+  } else if (totals.all() > 1) {
+    fmt::print("{}\n", totals.line());
   }
   return totals.exit_status();
 }

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 #include "frontend/command.h"
@@ -53,12 +52,16 @@ int verb_compile(const Verb& verb, const Words& words) {
   if (!rank.empty()) program.only_rank = static_cast<uint32_t>(read_number("--rank", rank, 0, kMostRanks - 1, report));
   std::optional<Emit> emit = read_emit(emit_text, report);
   std::optional<Input> input = read_main_input(file, program, report);
-  if (!report.ok()) return report.finish();
+  nlohmann::ordered_json json = {{"ok", false}};
+  if (input) json["file"] = input->name;
+  if (!report.ok()) return report.finish(program.json, json);
   Goal goal = *emit == Emit::kAst ? Goal::kAst : *emit == Emit::kPlan ? Goal::kPlan : Goal::kSchedule;
   std::optional<Compiled> compiled = compile(*input, program, goal, report);
-  if (!compiled) return report.finish();
+  if (!compiled) {
+    json["verdict"] = "not compiled";
+    return report.finish(program.json, json);
+  }
 
-  nlohmann::ordered_json json = {{"file", input->name}};
   std::string text;
   bool proved = true;
   switch (*emit) {
@@ -84,14 +87,13 @@ int verb_compile(const Verb& verb, const Words& words) {
         std::fprintf(stderr, "collc: note: the part of rank %u; not verified alone\n", plan.only_rank);
         json["only_rank"] = plan.only_rank;
       } else if (!no_verify) {
-        auto start = std::chrono::steady_clock::now();
         VerifyOptions options;
         options.slots = program.lower.slots;
-        VerifyResult proof = verify(plan, options);
-        compiled->times.push_back(
-            {"verify", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
-        json["verify"] = to_json(proof);
+        double seconds = 0;
+        VerifyResult proof = verify_aloud(plan, options, seconds);
+        compiled->times.push_back({"verify", seconds});
         proved = proof.ok();
+        put_verdict(json, proof);
         if (!proved) std::fputs(render(proof).c_str(), stderr);
       }
       if (proved && (!program.json || output != "-")) text = print_plan(plan);
@@ -104,8 +106,8 @@ int verb_compile(const Verb& verb, const Words& words) {
   if (proved && (!program.json || output != "-")) {
     if (Status status = write_text(output, text); !status.ok()) report.fail(status);
   }
-  if (program.json) fmt::print("{}\n", json.dump(2));
-  int status = report.finish();
+  json["ok"] = proved && report.ok();
+  int status = report.finish(program.json, json);
   return status != kExitRight ? status : proved ? kExitRight : kExitNo;
 }
 

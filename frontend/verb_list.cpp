@@ -60,7 +60,7 @@ int verb_list(const Verb& verb, const Words& words) {
   for (const LibraryFile& f : library()) {
     std::optional<Input> input = read_input(std::string("lib:") + f.name, report);
     std::optional<std::vector<AlgorithmInfo>> all = input ? algorithms_of(*input, report) : std::nullopt;
-    if (!all) return report.finish();
+    if (!all) return report.finish(json, {{"ok", false}});
     std::vector<std::string> comment = head_comment(f.text);
     std::string what = first_sentence(comment), ranks = claimed_ranks(comment);
     for (const AlgorithmInfo& a : *all) {
@@ -82,7 +82,7 @@ int verb_list(const Verb& verb, const Words& words) {
     }
   }
   if (json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"algorithms", rows}}.dump(2));
+    print_json({{"algorithms", rows}});
   } else {
     fmt::print("{}", lines);
   }

@@ -55,11 +55,12 @@ int verb_opt(const Verb& verb, const Words& words) {
 
   Report report;
   ProgramOptions program = understand(arguments, report);
+  const nlohmann::ordered_json failed = {{"ok", false}};
   if (list && report.ok()) {
     if (program.json) {
       nlohmann::ordered_json json = {{"passes", nlohmann::ordered_json::array()}};
       for (const PassInfo& p : pass_list()) json["passes"].push_back({{"name", p.name}, {"what", p.what}});
-      fmt::print("{}\n", json.dump(2));
+      print_json(json);
     } else {
       for (const PassInfo& p : pass_list()) fmt::print("{:<16} {}\n", p.name, p.what);
     }
@@ -72,7 +73,7 @@ int verb_opt(const Verb& verb, const Words& words) {
                              fmt::format("`{}` is a plan, which has been through all passes", input->name),
                              "give a schedule or a .coll file");
   }
-  if (!report.ok()) return report.finish();
+  if (!report.ok()) return report.finish(program.json, failed);
 
   std::string text;
   bool reached = goal.empty();
@@ -85,18 +86,27 @@ int verb_opt(const Verb& verb, const Words& words) {
   };
   std::optional<Compiled> compiled = compile(*input, program, Goal::kPlan, report, after_pass);
   // What later passes think of the state does not matter when an earlier one was asked for.
-  if (!compiled && (goal.empty() || !reached)) return report.finish();
+  if (!compiled && (goal.empty() || !reached)) return report.finish(program.json, failed);
   if (!reached) {
     report.diagnostics.error(diag::kCommandOptionConflict, {},
                              fmt::format("the pass `{}` does not run with these options", goal));
-    return report.finish();
+    return report.finish(program.json, failed);
   }
   if (goal.empty()) text = print_plan(*compiled->plan);
   if (program.time_passes && compiled) std::fputs(show_times(compiled->times).c_str(), stderr);
-  if (Status status = write_text(output, text); !status.ok()) {
-    Report failure;
-    failure.fail(status);
-    return failure.finish();
+  // A state is text: with --json it stands in a file, or in the object.
+  if (!program.json || output != "-") {
+    if (Status status = write_text(output, text); !status.ok()) {
+      Report failure;
+      failure.fail(status);
+      return failure.finish(program.json, failed);
+    }
+  }
+  if (program.json) {
+    nlohmann::ordered_json json = {{"ok", true}, {"file", input->name}};
+    if (!goal.empty()) json["pass"] = goal;
+    if (output == "-") json["text"] = text;
+    print_json(json);
   }
   return kExitRight;
 }

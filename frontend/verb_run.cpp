@@ -9,6 +9,7 @@
 #include "frontend/diagnostics.h"
 #include "frontend/load.h"
 #include "frontend/memory.h"
+#include "frontend/progress.h"
 #include "frontend/summary.h"
 #include "frontend/trial.h"
 #include "frontend/units.h"
@@ -31,12 +32,15 @@ struct RunArguments {
     app.add_option("--sizes", sizes, "8..1G (doubling), or a comma list")->type_name("A..B");
     app.add_option("--dtype", dtype, "f16 bf16 f32 f64 f8e4m3 f8e5m2 i8 u8 i32 u32 i64 u64 (default f32)")
         ->type_name("T");
-    app.add_option("--op", op, "sum prod min max avg premul band bor bxor (default sum)")->type_name("OP");
+    app.add_option("--op", op, "sum prod min max avg, premul of floats, band bor bxor of integers (default sum)")
+        ->type_name("OP");
     app.add_flag("--in-place", in_place, "only in place (default: both where the plan offers it)");
     app.add_option("--target", target, "cpu (default)")->type_name("TARGET");
     app.add_option("--iters", iterations, "timed calls (default up to 20, in half a second)")->type_name("N");
     app.add_option("--warmup", warmup, "calls before the timed ones (default 3)")->type_name("N");
-    app.add_option("--slot-bytes", slot_bytes, "bytes of a message slot (default 128K)")->type_name("S");
+    app.add_option("--slot-bytes", slot_bytes,
+                   fmt::format("bytes of a message slot (default {}K)", ExecutorOptions{}.slot_bytes >> 10))
+        ->type_name("S");
     app.add_option("--timeout", timeout, "of one call (default 30s)")->type_name("T");
     app.add_option("--seed", seed, "of the inputs and premul's factors (default 1)")->type_name("N");
     app.add_option("--counts", counts, "alltoallv: a table of elements, row i is what rank i sends")->type_name("FILE");
@@ -141,17 +145,20 @@ nlohmann::ordered_json to_json(const Workload& w, const Outcome& o) {
 class Session {
  public:
   Session(const RunArguments& arguments, const ProgramOptions& program, RunOptions options, const Input& input,
-          std::shared_ptr<const Plan> plan, Report& report)
+          std::shared_ptr<const Plan> plan, nlohmann::ordered_json json, Report& report)
       : arguments_(arguments),
         program_(program),
         options_(std::move(options)),
         input_(input),
         plan_(std::move(plan)),
-        report_(report) {}
+        report_(report),
+        json_(std::move(json)) {}
 
   // False with a report on bad input or a failure of the machine.
   bool run(const VerifyResult& proof, double verify_seconds);
   bool all_right() const { return wrong_ == 0; }
+  // What is known so far, for --json.
+  const nlohmann::ordered_json& json() const { return json_; }
 
  private:
   bool check_modes();
@@ -249,20 +256,16 @@ bool Session::prepare_workloads() {
 void Session::print_header(const VerifyResult& proof, double verify_seconds) {
   PlanSummary s = summarize(*plan_);
   const Contract& c = plan_->contract;
-  json_ = {
-      {"file", input_.name}, {"algorithm", plan_->name}, {"collective", c.name}, {"ranks", c.ranks}, {"target", "cpu"}};
-  json_["plan"] = to_json(s);
-  json_["slots"] = options_.executor.slots;
-  json_["verify"] = to_json(proof);
-  json_["verify"]["seconds"] = verify_seconds;
   json_["rows"] = nlohmann::ordered_json::array();
   if (program_.json) return;
   std::string protocols =
       s.protocols.empty() ? plan_->has_direct() ? "direct" : "none" : fmt::format("{}", fmt::join(s.protocols, ","));
-  fmt::print("# {}: algorithm {} ({}), {} ranks as threads of this CPU{}\n", input_.name, plan_->name, c.name, c.ranks,
+  fmt::print("# {}: algorithm {} ({}), {} of this CPU{}\n", input_.name, plan_->name, c.name,
+             c.ranks == 1 ? "1 rank as a thread" : fmt::format("{} ranks as threads", c.ranks),
              program_.ranks || input_.kind != Input::Kind::kProgram ? "" : " (default)");
-  fmt::print("# plan: {} instructions, at most {} lanes a rank, {} channels, protocol {}, slots needed {}, used {}\n",
-             s.instructions, s.lanes_per_rank_max, s.channels, protocols, s.slots_needed, options_.executor.slots);
+  fmt::print("# plan: {}, at most {} a rank, {}, protocol {}, slots needed {}, used {}\n",
+             counted(s.instructions, "instruction"), counted(s.lanes_per_rank_max, "lane"),
+             counted(s.channels, "channel"), protocols, plan_->slots_needed, options_.executor.slots);
   fmt::print("# {}: {}, in {:.1f} ms\n", word(proof.verdict), proof_line(proof), verify_seconds * 1e3);
   if (!options_.trial.check) fmt::print("# results are not compared (--no-check)\n");
   std::string modes, columns, units;
@@ -319,6 +322,7 @@ bool Session::run_row(Executor& executor, const Workload& w) {
   }
   json_["rows"].push_back(std::move(row));
   if (!program_.json) {
+    clear_progress();
     fmt::print("{}{}\n{}", line, skipped ? " *" : "", notes);
     if (skipped) skipped_ = true;
     std::fflush(stdout);
@@ -340,12 +344,10 @@ bool Session::write_outputs(const Trial& trial) {
 
 void Session::print_end() {
   double average = bus_count_ == 0 ? 0 : bus_sum_ / bus_count_;
+  json_["ok"] = wrong_ == 0;
   json_["wrong"] = options_.trial.check ? nlohmann::ordered_json(wrong_) : nlohmann::ordered_json(nullptr);
   if (bus_count_ != 0) json_["avg_busbw_gbps"] = average;
-  if (program_.json) {
-    fmt::print("{}\n", json_.dump(2));
-    return;
-  }
+  if (program_.json) return;
   if (skipped_)
     fmt::print("# *: not compared with the interpreter, because the buffers exceed {}; compared with the contract\n",
                show_bytes(kInterpreterLimitBytes));
@@ -358,8 +360,14 @@ bool Session::run(const VerifyResult& proof, double verify_seconds) {
   if (!check_modes() || !prepare_workloads()) return false;
   print_header(proof, verify_seconds);
   Executor executor(plan_, options_.executor);
-  for (const Workload& w : workloads_)
-    if (!run_row(executor, w)) return false;
+  for (size_t i = 0; i < workloads_.size(); ++i) {
+    const Workload& w = workloads_[i];
+    show_progress(fmt::format("running `{}` with {}, size {} of {}", plan_->name, show_bytes(w.size_bytes), i + 1,
+                              workloads_.size()));
+    bool ran = run_row(executor, w);
+    clear_progress();
+    if (!ran) return false;
+  }
   print_end();
   return true;
 }
@@ -376,25 +384,38 @@ int verb_run(const Verb& verb, const Words& words) {
   ProgramOptions program = understand(arguments.program, report);
   RunOptions options = understand(arguments, program, report);
   std::optional<Input> input = read_main_input(arguments.file, program, report);
-  if (!report.ok()) return report.finish();
+  nlohmann::ordered_json json = {{"ok", false}};
+  if (input) json["file"] = input->name;
+  if (!report.ok()) return report.finish(program.json, json);
   std::optional<Compiled> compiled = compile(*input, program, Goal::kPlan, report);
-  if (!compiled || !require_whole(*input, *compiled->plan, report)) return report.finish();
+  if (!compiled || !require_whole(*input, *compiled->plan, report)) {
+    json["verdict"] = "not compiled";
+    return report.finish(program.json, json);
+  }
 
-  auto start = std::chrono::steady_clock::now();
   VerifyOptions verify_options;
   verify_options.slots = options.executor.slots;
-  VerifyResult proof = verify(*compiled->plan, verify_options);
-  double verify_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  double verify_seconds = 0;
+  VerifyResult proof = verify_aloud(*compiled->plan, verify_options, verify_seconds);
   compiled->times.push_back({"verify", verify_seconds});
   if (program.time_passes) std::fputs(show_times(compiled->times).c_str(), stderr);
+  const Plan& plan = *compiled->plan;
+  json["algorithm"] = plan.name;
+  json["collective"] = plan.contract.name;
+  json["ranks"] = plan.ranks();
+  json["target"] = "cpu";
+  json["plan"] = to_json(summarize(plan));
+  json["slots"] = options.executor.slots;
+  put_verdict(json, proof);
+  json["verify"]["seconds"] = verify_seconds;
   if (!proof.ok()) {
-    report.finish();
+    report.finish(program.json, json);
     std::fputs(render(proof).c_str(), stderr);
     return kExitNo;
   }
-  Session session(arguments, program, std::move(options), *input, compiled->plan, report);
+  Session session(arguments, program, std::move(options), *input, compiled->plan, std::move(json), report);
   bool ran = session.run(proof, verify_seconds);
-  int status = report.finish();
+  int status = report.finish(program.json, session.json());
   if (!ran) return status;
   return session.all_right() ? kExitRight : kExitNo;
 }

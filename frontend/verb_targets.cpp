@@ -48,7 +48,7 @@ int verb_targets(const Verb& verb, const Words& words) {
       fmt::print("{:<5} {:<4} {}\n", t.name, t.usable ? "yes" : "no", t.detail);
     }
   }
-  if (json) fmt::print("{}\n", nlohmann::ordered_json{{"targets", rows}}.dump(2));
+  if (json) print_json({{"targets", rows}});
   return kExitRight;
 }
 

@@ -9,12 +9,15 @@ Every id of frontend/diagnostics.def must have been printed by some case here: t
 import glob
 import json
 import os
+import pty
 import random
 import re
+import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 try:
@@ -167,6 +170,10 @@ class Words(Case):
         self.bad("command_missing_file", "run")
         self.bad("command_missing_file", "check")
         self.bad("command_missing_file", "fmt")
+        for words in (["--size", 8, "--size", 16], ["--ranks", 2, "--ranks", 2]):
+            done = self.bad("command_bad_usage", "run", "lib:ring", *words)
+            self.assertIn(f"`{words[0]}` is given 2 times", done.err)
+        self.assertIn("`--ranks` has no value", self.bad("command_bad_usage", "run", "lib:ring", "--ranks").err)
 
     def test_all_faults_at_once(self):
         done = self.bad(
@@ -185,6 +192,13 @@ class Words(Case):
         self.bad("command_bad_size", "run", "lib:ring", "--slot-bytes", "3")
         self.bad("command_nodes_mismatch", "run", "lib:ring", "--ranks", 9, "--nodes", "4,4")
         self.bad("command_nodes_mismatch", "run", "lib:ring", "--ranks", 2, "--nodes", 3)
+        for words in (["--nodes", 3], ["--ranks", 8, "--nodes", 3]):
+            self.assertIn("`--nodes 3,3,2`", self.bad("command_nodes_mismatch", "compile", "lib:ring", *words).err)
+        self.bad("command_nodes_mismatch", "compile", "lib:ring", "--ranks", 100, "--nodes", 40)
+        self.bad("command_rank_outside", "run", "lib:sendrecv", "--ranks", 1)
+        self.bad("command_bad_define", "run", "lib:ring", "-D", "pieces=2", "-D", "pieces=3")
+        for size in ["8..", "..8", "8..x"]:
+            self.assertEqual(self.bad("command_bad_size", "run", "lib:ring", "--sizes", size).err.count("error:"), 1)
         self.bad("command_rank_outside", "run", "lib:binomial_broadcast", "--ranks", 4, "--root", 4)
         self.bad("command_rank_outside", "compile", "lib:ring", "--ranks", 4, "--rank", 4)
 
@@ -211,7 +225,8 @@ class Words(Case):
         self.bad("command_no_algorithm", "check", self.file("empty.coll", ""))
         self.bad("command_no_algorithm", "run", self.file("empty.coll", ""))
         self.bad("command_unknown_library_name", "run", "lib:rng")
-        self.assertIn("did you mean `lib:ring`", self.bad("", "run", "lib:rng").err)
+        for near in ("lib:rng", "lib:rign"):
+            self.assertIn("did you mean `lib:ring`", self.bad("", "run", near).err)
         noise = random.Random(1)
         for i in range(20):
             text = bytes(noise.randrange(256) for _ in range(400))
@@ -219,6 +234,31 @@ class Words(Case):
                 done = collc("check", self.file("noise", head + text))
                 self.assertIn(done.status, (1, 2), str(done))
                 self.assertTrue(done.err, str(done))
+
+    def test_progress_only_on_a_terminal(self):
+        # Standard input that does not end for a while is work over two seconds.
+        for terminal in (True, False):
+            ours, theirs = pty.openpty() if terminal else os.pipe()
+            child = subprocess.Popen([COLLC, "compile", "-", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=theirs)
+            time.sleep(3)
+            out, _ = child.communicate(RING.encode(), timeout=60)
+            os.close(theirs)
+            shown = b""
+            while True:
+                try:
+                    piece = os.read(ours, 4096)
+                except OSError:  # how the end of a terminal reads
+                    break
+                if not piece:
+                    break
+                shown += piece
+            os.close(ours)
+            self.assertTrue(json.loads(out)["ok"])
+            if terminal:
+                self.assertRegex(shown, rb"^\rcollc: reading standard input \(\d+ s\)\x1b\[K")
+                self.assertTrue(shown.endswith(b"\r\x1b[K"), shown)
+            else:
+                self.assertEqual(shown, b"")
 
     def test_no_colour_in_pipes(self):
         self.assertNotIn("\033", str(collc("check", "lib:ring")) + str(collc("run", "nothing")))
@@ -239,7 +279,7 @@ class Run(Case):
             self.assertEqual((int(row[1]) * 4, row[2], row[3], row[4]), (int(row[0]), "f32", "sum", "-1"))
             self.assertEqual((row[8], row[12]), ("0", "0"))
             self.assertGreater(float(row[5]), 0)
-        for words in ["ring.coll: algorithm ring (allreduce), 8 ranks", "channels", "slots needed", "bits equal on all ranks",
+        for words in ["ring.coll: algorithm ring (allreduce), 8 ranks", "at most 1 lane a rank, 1 channel,", "slots needed", "bits equal on all ranks",
                       "exact contents", "out-of-place", "in-place", "# total: 0 wrong", "average bus bandwidth"]:
             self.assertIn(words, done.out)
 
@@ -315,6 +355,14 @@ algorithm right implements shift(1) {
         self.right("compile", "lib:ring", "--ranks", 4, "-o", path)
         self.bad("command_option_conflict", "run", path, "--ranks", 5)
         self.bad("command_option_conflict", "run", path, "-D", "x=1")
+        for words in (["--no-fuse"], ["--transfers", "staged"], ["--switch"], ["--by-load"], ["--by-rank"],
+                      ["--channel-per-flow"], ["--print-after", "lanes"]):
+            for verb in ("run", "check", "compile"):
+                self.assertIn(f"`{words[0]}`", self.bad("command_option_conflict", verb, path, *words).err)
+        self.right("run", path, "--slots", 3, "--size", 8, "--time-passes")
+        # A schedule is still to be lowered.
+        self.right("compile", "lib:ring", "--ranks", 4, "--emit", "schedule", "-o", path)
+        self.right("check", path, "--no-fuse", "--by-rank")
 
     def test_in_place(self):
         done = self.right("run", "lib:ring", "--ranks", 4, "--size", "4K", "--in-place", "--iters", 1)
@@ -324,6 +372,19 @@ algorithm right implements shift(1) {
     def test_not_compared(self):
         done = self.right("run", "lib:ring", "--ranks", 2, "--size", 64, "--no-check", "--iters", 1)
         self.assertEqual(self.table(done)[0][8], "N/A")
+
+    @unittest.skipIf(os.geteuid() == 0 and not os.path.exists("/usr/bin/setpriv"), "root has no limit on threads")
+    def test_no_thread_to_be_had_is_the_machine(self):
+        program = os.path.join(self.folder, "collc")
+        shutil.copy(COLLC, program)
+        os.chmod(self.folder, 0o755)
+        user = ["setpriv", "--reuid=65533", "--regid=65533", "--clear-groups"] if os.geteuid() == 0 else []
+        limited = f"ulimit -u 300; exec {program} run lib:binomial_broadcast --ranks 5000 --size 8 --json"
+        done = Done([limited], subprocess.run([*user, "bash", "-c", limited], capture_output=True, timeout=300, cwd="/"))
+        self.assertEqual(done.status, 3, str(done))
+        error = json.loads(done.out)["error"]
+        self.assertEqual(error["code"], "unavailable")
+        self.assertRegex(error["message"], r"each of 5000 ranks needs a thread, of which \d+ could be started: \w+")
 
     def test_time_out_is_the_machine(self):
         done = self.machine("run", "lib:ring", "--ranks", 8, "--size", "16M", "--no-check", "--timeout", "1ms")
@@ -488,6 +549,7 @@ class Compile(Case):
         self.assertEqual(j["verify"]["verdict"], "proved")
         self.assertIn("elaborate", j["passes_ms"])
         self.assertNotIn("verify", self.json("compile", "lib:ring", "--ranks", 4, "--no-verify"))
+        self.assertNotIn("slots_needed", self.json("compile", "lib:ring", "--ranks", 4, "--rank", 1))
 
     def test_refused_plan_is_not_written(self):
         self.answer_no("compile", self.file("short.coll", SHORT_RING), "--ranks", 4, "-o", self.path("p"))
@@ -519,7 +581,9 @@ class Check(Case):
         done = self.answer_no("check", self.path("absent"), short, self.file("bad.coll", "algorithm"), good)
         self.assertIn("absent", done.err)
         self.assertIn("bad.coll:1", done.err)
-        self.bad("", "check", self.file("bad.coll", "algorithm"), good)
+        self.assertIn("2 proved, 1 refused, 1 not compiled, 1 not read\n",
+                      self.answer_no("check", self.path("absent"), short, self.path("bad.coll"), good, "lib:ring").out)
+        self.assertIn("1 proved, 0 refused, 1 not compiled\n", self.bad("", "check", self.path("bad.coll"), good).out)
         self.right("check", good, "lib:tree", "lib:ring", "--ranks", 5)
 
     def test_json(self):
@@ -530,6 +594,37 @@ class Check(Case):
         self.assertEqual(short["fault"], "missing")
         self.assertTrue(short["story"])
         self.assertEqual((ring["verdict"], ring["algorithm"], ring["ranks"], ring["exact"], ring["bits_equal"]), ("proved", "ring", 8, True, True))
+
+    def test_story(self):
+        """What every refusal has, however its sentences are worded."""
+        path = self.file("short.coll", SHORT_RING)
+        text = self.answer_no("check", path, "--ranks", 3).out
+        head, *told = text.splitlines()
+        self.assertRegex(head, r"^\S*short\.coll: ring \(allreduce\), 3 ranks: refused: missing\b.* \S*short\.coll:9$")
+        self.assertTrue(told)
+        self.assertTrue(all(line.startswith("  ") for line in told), text)
+        self.assertRegex(told[0], r"\brank 0\b")
+        # `run` and `compile` tell the same, on standard error; JSON has the same sentences.
+        for verb in ("run", "compile"):
+            done = self.answer_no(verb, path, "--ranks", 3)
+            self.assertEqual((done.out, done.err), ("", text[text.index("refused: "):]))
+            j = json.loads(self.answer_no(verb, path, "--ranks", 3, "--json").out)
+            self.assertEqual((j["ok"], j["verdict"], j["fault"]), (False, "refused", "missing"))
+            self.assertEqual(j["story"], [line[2:] for line in told])
+        j = json.loads(self.answer_no("check", path, "--ranks", 3, "--json").out)
+        self.assertEqual((j["results"][0]["story"], j["results"][0]["verdict"]), ([line[2:] for line in told], "refused"))
+
+    def test_library_sources_are_named_so(self):
+        self.assertIn('"lib:ring"', self.right("compile", "lib:ring", "--ranks", 2).out)
+        self.assertRegex(self.bad("", "compile", "lib:ring", "-D", "nothing=1").err, r"^lib:ring:\d+:\d+: error: ")
+
+    def test_bits_only_where_some_are_shared(self):
+        self.assertIn("bits equal on all ranks", self.right("check", "lib:ring").out)
+        for words in (["lib:sendrecv"], ["lib:ring", "--ranks", 1]):
+            self.assertNotIn("bits", self.right("check", *words).out)
+            row = self.json("check", *words)["results"][0]
+            self.assertEqual((row["bits_shared"], "bits_equal" in row), (False, False))
+        self.assertIn("1 rank:", self.right("check", "lib:ring", "--ranks", 1).out)
 
     def test_mutated_plans(self):
         plan = self.right("compile", "lib:ring", "--ranks", 3).out
@@ -570,6 +665,47 @@ class Check(Case):
         for listed in self.json("list")["algorithms"]:
             done = collc("check", listed["file"], "--ranks", 8)
             self.assertEqual(done.status, 0, str(done))
+
+
+class Faults(Case):
+    """--json prints one object whatever happens, with the exit status that there is without it."""
+
+    def fault(self, status, *words):
+        plain, done = collc(*words), collc(*words, "--json")
+        self.assertEqual((plain.status, done.status), (status, status), str(done))
+        self.assertEqual(plain.err, done.err)
+        return json.loads(done.out)
+
+    def test_of_the_input(self):
+        bad = self.file("bad.coll", "algorithm a implements allreduce {\n  chunks 1\n  bfu[0][0] = buf[1][0]\n}\n")
+        for verb in ("run", "compile", "check", "opt"):
+            j = self.fault(2, verb, bad)
+            self.assertFalse(j["ok"])
+            d = (j["results"][0] if verb == "check" else j)["diagnostics"][0]
+            self.assertEqual((d["severity"], d["file"], d["line"], d["column"]), ("error", bad, 3, 3))
+            self.assertTrue(d["id"] and d["message"])
+            self.assertTrue(d["hint"])
+
+    def test_of_the_usage(self):
+        for words in (["run"], ["check"], ["compile", "lib:ring", "--ranks", "x"], ["run", "lib:ring", "--siz", 8],
+                      ["list", "--ranks"], ["targets", "x"], ["opt", "--until", "fly", "lib:ring"], ["simm"],
+                      ["run", "lib:ring", "--op", "band"]):
+            j = self.fault(2, *words)
+            self.assertFalse(j["ok"])
+            self.assertEqual(j["diagnostics"][0]["file"], None)
+            self.assertRegex(j["diagnostics"][0]["id"], r"^command_")
+
+    def test_of_the_machine(self):
+        for words in (["run", self.path("absent")], ["compile", self.folder], ["check", self.path("absent")],
+                      ["run", "lib:ring", "--in", self.path("x%r.npy")]):
+            j = self.fault(3, *words)
+            self.assertEqual((j["results"][0] if words[0] == "check" else j)["error"]["code"], "file")
+        self.assertEqual(self.fault(3, "run", "lib:ring", "--target", "cuda")["error"]["code"], "unavailable")
+
+    def test_names_that_are_no_text(self):
+        done = subprocess.run([COLLC, "run", b"\xff\xfe", "--json"], capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, 3)
+        json.loads(done.stdout.decode("utf-8"))
 
 
 class Formatter(Case):
@@ -613,6 +749,9 @@ class Opt(Case):
         self.assertEqual(self.right("opt", "-", "--passes", ",".join(names[:2]), stdin=schedule).out,
                          self.right("opt", "-", "--until", names[1], stdin=schedule).out)
         self.assertEqual(self.right("opt", "-", stdin=schedule).out, self.right("compile", "lib:ring", "--ranks", 3).out)
+        j = self.json("opt", "lib:ring", "--ranks", 3, "--until", names[-1])
+        self.assertEqual((j["ok"], j["pass"], j["text"]), (True, names[-1], done.out))
+        self.assertNotIn("text", self.json("opt", "lib:ring", "-o", self.path("state")))
         self.bad("command_passes_not_prefix", "opt", "lib:ring", "--passes", names[1])
         self.bad("command_unknown_choice", "opt", "lib:ring", "--until", "fly")
         self.bad("command_option_conflict", "opt", "lib:ring", "--until", names[0], "--passes", names[0])
