@@ -20,6 +20,13 @@ HappensBefore::HappensBefore(const Tables& t, const std::vector<uint32_t>& order
     }
     begin = end;
   }
+  for (const Lane& lane : t.plan.lanes) {
+    first_heard_.push_back(static_cast<uint32_t>(heard_.size()));
+    for (uint32_t i = lane.first; i < lane.first + lane.count; ++i)
+      if (t.partner[i] != kNone) heard_.push_back({t.rank_of(t.partner[i]), i - lane.first});
+    std::sort(heard_.begin() + first_heard_.back(), heard_.end());
+  }
+  first_heard_.push_back(static_cast<uint32_t>(heard_.size()));
   reached_.assign(t.plan.lanes.size() * calls, 0);
   lane_stamp_.assign(t.plan.lanes.size() * calls, 0);
   rank_stamp_.assign(static_cast<size_t>(t.plan.ranks()) * calls, 0);
@@ -57,6 +64,13 @@ void HappensBefore::reach_predecessors(Node node) {
       reach(node.call, t_.rank_lanes[rank] + a.lane, a.step + 1);
   if (uint32_t partner = t_.partner[i]; partner != kNone)
     reach(node.call, t_.lane_of[partner], t_.step_of(partner) + 1);
+}
+
+void HappensBefore::reach_last_heard(uint32_t call, uint32_t lane, uint32_t step, uint32_t rank) {
+  auto begin = heard_.begin() + first_heard_[lane], end = heard_.begin() + first_heard_[lane + 1];
+  auto after = std::lower_bound(begin, end, Heard{rank, step});
+  if (after == begin || (after - 1)->from_rank != rank) return;
+  reach_predecessors({t_.plan.lanes[lane].first + (after - 1)->step, call});
 }
 
 template <class Done>
@@ -102,6 +116,13 @@ bool HappensBefore::all_before(Node later, std::vector<Node>& earlier) {
   start(min_call);
   reach(later.call, t_.lane_of[later.instruction], t_.step_of(later.instruction));
   reach_predecessors(later);
+  uint32_t asked = kNone;
+  for (Node node : earlier) {
+    uint32_t rank = t_.rank_of(node.instruction);
+    if (rank == asked) continue;
+    asked = rank;
+    reach_last_heard(later.call, t_.lane_of[later.instruction], t_.step_of(later.instruction), rank);
+  }
   return find(earlier);
 }
 
@@ -109,6 +130,7 @@ bool HappensBefore::entered_before(Node later, uint32_t rank) {
   start(later.call);
   reach(later.call, t_.lane_of[later.instruction], t_.step_of(later.instruction));
   reach_predecessors(later);
+  reach_last_heard(later.call, t_.lane_of[later.instruction], t_.step_of(later.instruction), rank);
   auto entered = [&] { return rank_stamp_[static_cast<size_t>(later.call) * t_.plan.ranks() + rank] == question_; };
   walk(0, entered);
   return entered();
@@ -117,6 +139,14 @@ bool HappensBefore::entered_before(Node later, uint32_t rank) {
 bool HappensBefore::all_before_exit(uint32_t rank, std::vector<Node>& earlier) {
   start(0);
   for (uint32_t l = t_.rank_lanes[rank]; l < t_.rank_lanes[rank + 1]; ++l) reach(0, l, t_.plan.lanes[l].count);
+  uint32_t asked = kNone;
+  for (Node node : earlier) {
+    uint32_t from = t_.rank_of(node.instruction);
+    if (from == asked) continue;
+    asked = from;
+    for (uint32_t l = t_.rank_lanes[rank]; l < t_.rank_lanes[rank + 1]; ++l)
+      reach_last_heard(0, l, t_.plan.lanes[l].count, from);
+  }
   return find(earlier);
 }
 

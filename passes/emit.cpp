@@ -40,18 +40,11 @@ class Dependences {
     Locations locations(draft_, rank, 0);
     writer_.assign(locations.count(), kNoIndex);
     readers_.assign(locations.count(), kNoIndex);
-    clocks_.resize(actions.size() * lanes_);
-    std::vector<uint32_t> last_of_lane(lanes_, kNoIndex);
+    clocks_.clear();
+    snapshot_of_.assign(actions.size(), kNoIndex);
+    std::vector<uint32_t> snapshot_of_lane(lanes_, kNoIndex);
     for (uint32_t n = 0; n < actions.size(); ++n) {
       const Action& a = draft_.actions[actions[n]];
-      uint32_t* clock = &clocks_[static_cast<size_t>(n) * lanes_];
-      if (last_of_lane[a.lane] != kNoIndex) {
-        const uint32_t* before = &clocks_[static_cast<size_t>(last_of_lane[a.lane]) * lanes_];
-        std::copy(before, before + lanes_, clock);
-      } else {
-        std::fill(clock, clock + lanes_, 0);
-      }
-      last_of_lane[a.lane] = n;
       candidates_.clear();
       bool stores = a.fused_send == kNoIndex || a.store;
       for_each_location(locations, a, draft_.sources(a), [&](uint32_t l) { candidate(writer_[l]); });
@@ -65,16 +58,23 @@ class Dependences {
       std::sort(candidates_.begin(), candidates_.end(), std::greater<>());
       candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
       firsts.push_back(static_cast<uint32_t>(after.size()));
+      uint32_t snapshot = snapshot_of_lane[a.lane];
+      bool own_snapshot = false;
       for (uint32_t c : candidates_) {
-        const Action& other = draft_.actions[actions[c]];
-        if (other.lane == a.lane || clock[other.lane] > step_of[c]) continue;
-        after.push_back({other.lane, step_of[c]});
-        const uint32_t* known = &clocks_[static_cast<size_t>(c) * lanes_];
-        for (uint32_t l = 0; l < lanes_; ++l) clock[l] = std::max(clock[l], known[l]);
+        uint32_t other = draft_.actions[actions[c]].lane;
+        if (other == a.lane) continue;
+        if (snapshot != kNoIndex && clocks_[snapshot + other] > step_of[c]) continue;
+        after.push_back({other, step_of[c]});
+        if (!own_snapshot) snapshot = copy_of(snapshot);
+        own_snapshot = true;
+        if (uint32_t known = snapshot_of_[c]; known != kNoIndex)
+          for (uint32_t l = 0; l < lanes_; ++l)
+            clocks_[snapshot + l] = std::max(clocks_[snapshot + l], clocks_[known + l]);
+        clocks_[snapshot + other] = std::max(clocks_[snapshot + other], step_of[c] + 1);
       }
       std::sort(after.begin() + firsts.back(), after.end());
       counts.push_back(static_cast<uint16_t>(after.size() - firsts.back()));
-      clock[a.lane] = step_of[n] + 1;
+      snapshot_of_[n] = snapshot_of_lane[a.lane] = snapshot;
       for_each_location(locations, a, draft_.sources(a), [&](uint32_t l) {
         pool_.emplace_back(n, readers_[l]);
         readers_[l] = static_cast<uint32_t>(pool_.size() - 1);
@@ -96,6 +96,14 @@ class Dependences {
       for (uint32_t i = 0; i < a.length; ++i) f(locations.of(o.buffer, o.place + i));
     }
   }
+  // A new clock that starts as the given one (kNoIndex: as nothing).
+  uint32_t copy_of(uint32_t snapshot) {
+    uint32_t fresh = static_cast<uint32_t>(clocks_.size());
+    clocks_.resize(clocks_.size() + lanes_, 0);
+    if (snapshot != kNoIndex)
+      std::copy(clocks_.begin() + snapshot, clocks_.begin() + snapshot + lanes_, clocks_.begin() + fresh);
+    return fresh;
+  }
   void candidate(uint32_t n) {
     if (n != kNoIndex) candidates_.push_back(n);
   }
@@ -104,7 +112,9 @@ class Dependences {
   uint32_t lanes_ = 0;
   std::vector<uint32_t> writer_, readers_;           // of each location: index among the rank's actions / into pool_
   std::vector<std::pair<uint32_t, uint32_t>> pool_;  // (reader, next)
-  std::vector<uint32_t> clocks_, candidates_;
+  // Clocks change only where an action waits, so the actions of a lane share one until then: `snapshot_of_` an action
+  // is where its clock begins in `clocks_` (kNoIndex: it has waited for nothing). Its own lane's entry is its own step.
+  std::vector<uint32_t> clocks_, snapshot_of_, candidates_;
 };
 
 class Emitter {
