@@ -1,14 +1,18 @@
-"""Every folder with sources has a README.md that opens with what comes in and what goes out.
+"""Every folder that holds files has a README.md that opens with what comes in and what goes out.
 
-A title may stand above the two lines. Folders of a library's parts (a subfolder of ir/, dsl/, ...) and folders that hold
-only inputs of tests are spoken for by the README above them.
+A title may stand above the two lines. Hidden folders and build folders do not count.
 """
 import os
 import re
 
 import tree
 
-NEED = tree.FOLDERS + ["dsl/lib", "examples/embed", "tests/style", "tests/e2e"]
+NEED = []
+for folder, subfolders, files in os.walk(tree.ROOT):
+    subfolders[:] = sorted(f for f in subfolders if not f.startswith(".") and not f.startswith("build")
+                           and f != "__pycache__")
+    if files and folder != tree.ROOT:
+        NEED.append(os.path.relpath(folder, tree.ROOT))
 LINES = [re.compile(r"^(Comes in|In)\b"), re.compile(r"^(Goes out|Out)\b")]
 
 faults = []
