@@ -111,8 +111,10 @@ void Trial::reset(const std::vector<Memory>& areas, bool in_place) const {
   }
 }
 
-Status Trial::call(bool in_place, double* seconds) {
-  return executor_.run(spec_, {buffers(areas_, in_place)}, 1, seconds);
+Status Trial::call(bool in_place, double* seconds, uint32_t times) {
+  Status status = executor_.run(spec_, {buffers(areas_, in_place)}, times, seconds);
+  if (seconds != nullptr) *seconds /= times;
+  return status;
 }
 
 uint64_t Trial::output_hash() const {
@@ -206,18 +208,20 @@ Status Trial::measure(bool in_place, Outcome& outcome) {
     if (Status status = judge(); !status.ok()) return status;
   uint64_t first_hash = options_.check ? output_hash() : 0;
 
-  for (uint32_t i = 0; i < options_.warmup; ++i)
-    if (Status status = call(in_place, nullptr); !status.ok()) return status;
+  double warm = 0;
+  for (uint32_t i = 0; i < std::max(1u, options_.warmup); ++i)
+    if (Status status = call(in_place, &warm); !status.ok()) return status;
+  uint32_t in_a_row = static_cast<uint32_t>(std::clamp(kSampleSeconds / std::max(warm, 1e-9), 1.0, kMostInARow));
   std::vector<double> seconds;
   double spent = 0;
   while (seconds.size() < options_.iterations) {
     double s = 0;
-    if (Status status = call(in_place, &s); !status.ok()) return status;
+    if (Status status = call(in_place, &s, in_a_row); !status.ok()) return status;
     seconds.push_back(s);
-    spent += s;
+    spent += s * in_a_row;
     if (options_.budget_seconds > 0 && spent > options_.budget_seconds && seconds.size() >= 3) break;
   }
-  outcome.timed_calls = static_cast<uint32_t>(seconds.size());
+  outcome.timed_calls = static_cast<uint32_t>(seconds.size()) * in_a_row;
   std::nth_element(seconds.begin(), seconds.begin() + seconds.size() / 2, seconds.end());
   outcome.time_us = seconds[seconds.size() / 2] * 1e6;
 

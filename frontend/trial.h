@@ -21,6 +21,11 @@ namespace coll {
 // Buffers of all ranks above which the interpreter is left out: it does about 100 MB/s, one rank after the other.
 inline constexpr uint64_t kInterpreterLimitBytes = 256ull << 20;
 
+// A sample is one call, or as many calls in a row as last this long together: the ranks are not stopped between them,
+// as in nccl-tests. (A call of 1 us would otherwise be measured with the 40 us that waking its threads takes.)
+inline constexpr double kSampleSeconds = 2e-3;
+inline constexpr double kMostInARow = 200;
+
 struct TrialOptions {
   bool check = true;
   uint64_t seed = 1;
@@ -30,7 +35,7 @@ struct TrialOptions {
 };
 
 struct Outcome {
-  double time_us = 0;  // median over the timed calls of the wall time from first entry to last exit
+  double time_us = 0;  // of one call: median over the samples of the wall time from first entry to last exit
   uint32_t timed_calls = 0;
   bool checked = false;
   bool interpreted = false;  // also compared with the interpreter
@@ -72,7 +77,7 @@ class Trial {
   char* out_of(const Memory& area, uint32_t rank) const;
   std::vector<RankBuffers> buffers(const std::vector<Memory>& areas, bool in_place) const;
   void reset(const std::vector<Memory>& areas, bool in_place) const;
-  Status call(bool in_place, double* seconds);
+  Status call(bool in_place, double* seconds, uint32_t times = 1);  // seconds: of one of them
   uint64_t output_hash() const;
   bool interpretable() const { return total_bytes_ <= kInterpreterLimitBytes; }
 

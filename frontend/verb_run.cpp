@@ -36,7 +36,7 @@ struct RunArguments {
         ->type_name("OP");
     app.add_flag("--in-place", in_place, "only in place (default: both where the plan offers it)");
     app.add_option("--target", target, "cpu (default)")->type_name("TARGET");
-    app.add_option("--iters", iterations, "timed calls (default up to 20, in half a second)")->type_name("N");
+    app.add_option("--iters", iterations, "samples of the time (default up to 20, in half a second)")->type_name("N");
     app.add_option("--warmup", warmup, "calls before the timed ones (default 3)")->type_name("N");
     app.add_option("--slot-bytes", slot_bytes,
                    fmt::format("bytes of a message slot (default {}K)", ExecutorOptions{}.slot_bytes >> 10))

@@ -53,8 +53,7 @@ void HappensBefore::reach(uint32_t call, uint32_t lane, uint32_t count) {
   uint32_t& stamp = rank_stamp_[static_cast<size_t>(call) * t_.plan.ranks() + rank];
   if (stamp == question_) return;
   stamp = question_;
-  if (call > min_call_)
-    for (uint32_t l = t_.rank_lanes[rank]; l < t_.rank_lanes[rank + 1]; ++l) reach(call - 1, l, t_.plan.lanes[l].count);
+  if (call > min_call_) work_.push_back({call - 1, kNone, rank, rank});
 }
 
 void HappensBefore::reach_predecessors(Node node) {
@@ -78,6 +77,12 @@ void HappensBefore::walk(uint32_t min_level, Done done) {
   if (done()) return;
   for (; next_ < work_.size(); ++next_) {
     Span span = work_[next_];
+    if (span.lane == kNone) {
+      uint32_t rank = span.from;
+      for (uint32_t l = t_.rank_lanes[rank]; l < t_.rank_lanes[rank + 1]; ++l)
+        reach(span.call, l, t_.plan.lanes[l].count);
+      continue;
+    }
     uint32_t first = t_.plan.lanes[span.lane].first;
     for (uint32_t step = span.to; step-- > span.from;) {
       Node node{first + step, span.call};
@@ -91,6 +96,9 @@ void HappensBefore::walk(uint32_t min_level, Done done) {
 }
 
 bool HappensBefore::known(Node node) const {
+  size_t calls = rank_stamp_.size() / t_.plan.ranks();
+  for (size_t later = node.call + 1; later < calls; ++later)
+    if (rank_stamp_[later * t_.plan.ranks() + t_.rank_of(node.instruction)] == question_) return true;
   size_t at = static_cast<size_t>(node.call) * t_.plan.lanes.size() + t_.lane_of[node.instruction];
   return lane_stamp_[at] == question_ && reached_[at] > t_.step_of(node.instruction);
 }

@@ -38,6 +38,8 @@ class HappensBefore {
   bool all_before_exit(uint32_t rank, std::vector<Node>& earlier);
 
  private:
+  // Steps of a lane that are to be looked at; or, with lane kNone, all lanes of rank `from`: a rank that has entered a
+  // call has finished the one before, which is looked at only if that alone does not answer the question.
   struct Span {
     uint32_t call, lane, from, to;
   };
