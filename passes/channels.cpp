@@ -9,9 +9,12 @@
 //
 // Without `by_load` the channel of a message depends on nothing but its own pair's statements, so that one rank's part
 // can be compiled alone.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 
+#include "passes/diagnostics.h"
 #include "passes/steps.h"
 
 namespace coll {
@@ -104,9 +107,27 @@ Classes split_streams(const Draft& draft, const Flow& flow, bool every_stream) {
   return classes;
 }
 
+void report_channel_hint(const Draft& draft, uint32_t connection, uint32_t channel, Diagnostics& diagnostics) {
+  SourceRange range;
+  const DraftConnection& c = draft.connections[connection];
+  for (const Message& m : draft.messages) {
+    if (m.connection != connection) continue;
+    uint32_t line = draft.actions[m.send_action != kNoIndex ? m.send_action : m.receive_action].line;
+    if (line < draft.schedule->line_ranges.size()) range = draft.schedule->line_ranges[line];
+    break;
+  }
+  diagnostics.error(
+      diag::kChannelHint, range,
+      fmt::format("`on channel {0}` cannot be honoured: from rank {1} to rank {2}, channel {0} is asked for "
+                  "with another lane or protocol already",
+                  channel, c.source, c.destination),
+      "a channel has one lane at either end and one protocol");
+}
+
 }  // namespace
 
-void assign_channels(Draft& draft, const Flow& flow, const LowerOptions& options, bool by_load, Diagnostics&) {
+void assign_channels(Draft& draft, const Flow& flow, const LowerOptions& options, bool by_load,
+                     Diagnostics& diagnostics) {
   Classes classes;
   if (options.channel_per_flow || by_load) classes = split_streams(draft, flow, options.channel_per_flow);
 
@@ -128,8 +149,10 @@ void assign_channels(Draft& draft, const Flow& flow, const LowerOptions& options
     Message& message = draft.messages[m];
     Key key{0, 0, message.hint};
     if (!classes.at_sender.empty()) {
-      key.at_sender = classes.at_sender[m];
-      key.at_receiver = classes.at_receiver[m];
+      if (hints[message.hint].channel < 0) {
+        key.at_sender = classes.at_sender[m];
+        key.at_receiver = classes.at_receiver[m];
+      }
     }
     uint64_t pair = static_cast<uint64_t>(message.source) * draft.ranks() + message.destination;
     auto [it, fresh] = first_of_pair.try_emplace(pair, static_cast<uint32_t>(draft.connections.size()));
@@ -162,8 +185,8 @@ void assign_channels(Draft& draft, const Flow& flow, const LowerOptions& options
     draft.connections[connection].load += message.length;
   }
 
-  // Number the channels of each pair: hinted ones keep theirs (a second one with the same number, of another protocol
-  // or lane, moves to a free number), the others take the lowest free.
+  // Number the channels of each pair: hinted ones have theirs (two that ask for the same number with different lanes or
+  // protocols cannot both), the others take the lowest free.
   for (uint32_t first = 0; first < draft.connections.size(); ++first) {
     const DraftConnection& head = draft.connections[first];
     uint64_t pair = static_cast<uint64_t>(head.source) * draft.ranks() + head.destination;
@@ -176,6 +199,7 @@ void assign_channels(Draft& draft, const Flow& flow, const LowerOptions& options
         bool has = hints[keys[c].hint].channel >= 0;
         if (has != hinted) continue;
         uint32_t channel = hinted ? static_cast<uint32_t>(hints[keys[c].hint].channel) : 0;
+        if (hinted && is_taken(channel)) report_channel_hint(draft, c, channel, diagnostics);
         while (is_taken(channel)) ++channel;
         connection.channel = channel;
         taken.push_back(channel);

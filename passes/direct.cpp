@@ -40,7 +40,7 @@ class Direct {
       draft_.rank_begin[rank] = static_cast<uint32_t>(begin);
       std::span<const Action> actions(old.data() + old_begin[rank], old_begin[rank + 1] - old_begin[rank]);
       if (put_) {
-        put_rank(rank, actions);
+        put_rank(actions);
       } else {
         get_rank(rank, actions, old);
       }
@@ -144,7 +144,7 @@ class Direct {
     ++(written ? a.destination_count : a.source_count);
   }
 
-  void put_rank(uint32_t rank, std::span<const Action> actions) {
+  void put_rank(std::span<const Action> actions) {
     std::vector<uint32_t> greeted, asked;
     auto first_time = [](std::vector<uint32_t>& list, uint32_t connection) {
       if (std::find(list.begin(), list.end(), connection) != list.end()) return false;
@@ -184,7 +184,6 @@ class Direct {
         draft_.actions.push_back(copy);
       }
     }
-    (void)rank;
   }
 
   // The receive `a` as an instruction that finds its message in `message`.

@@ -73,6 +73,7 @@ class Dependences {
         clocks_[snapshot + other] = std::max(clocks_[snapshot + other], step_of[c] + 1);
       }
       std::sort(after.begin() + firsts.back(), after.end());
+      COLL_CHECK(after.size() - firsts.back() <= UINT16_MAX, "an instruction waits for at most one step of each lane");
       counts.push_back(static_cast<uint16_t>(after.size() - firsts.back()));
       snapshot_of_[n] = snapshot_of_lane[a.lane] = snapshot;
       for_each_location(locations, a, draft_.sources(a), [&](uint32_t l) {

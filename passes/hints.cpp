@@ -9,12 +9,22 @@
 
 namespace coll {
 
-void check_hints(const Schedule& s, Diagnostics& diagnostics) {
+void check_hints(const Schedule& s, bool direct, Diagnostics& diagnostics) {
   std::set<std::pair<uint32_t, uint16_t>> seen;
   for (const ScheduleOp& op : s.ops) {
     const Hint& hint = s.hints[op.hint];
-    if ((hint.via.empty() && hint.wire.empty()) || !seen.insert({op.line, op.hint}).second) continue;
+    bool of_connection = hint.channel >= 0 || !hint.protocol.empty();
+    bool refused = !hint.via.empty() || !hint.wire.empty() || (direct && of_connection);
+    if (!refused || !seen.insert({op.line, op.hint}).second) continue;
     SourceRange range = op.line < s.line_ranges.size() ? s.line_ranges[op.line] : SourceRange{};
+    if (direct && of_connection) {
+      diagnostics.error(diag::kDirectHint, range,
+                        fmt::format("{} cannot be honoured: puts and gets go straight to the peer's memory, without "
+                                    "connections",
+                                    hint.channel >= 0 ? fmt::format("`on channel {}`", hint.channel)
+                                                      : fmt::format("`protocol {}`", hint.protocol)),
+                        "leave the hint out, or use staged transfers");
+    }
     if (!hint.via.empty()) {
       diagnostics.error(
           diag::kViaHint, range,

@@ -41,7 +41,7 @@ class LanesOfRank {
     merge_rest();
     number_lanes(diagnostics);
     open_switch_lanes();
-    place_actions();
+    place_actions(diagnostics);
     for (uint32_t i = begin_; i < end_; ++i) draft_.actions[i].at = draft_.actions[i].position;
     if (options_.fuse) fuse();
     order_actions();
@@ -270,8 +270,22 @@ class LanesOfRank {
     }
   }
 
+  // The lane that a statement within the rank asks for.
+  uint32_t local_lane_hint(const Action& a, Diagnostics& diagnostics) {
+    uint32_t wanted = static_cast<uint32_t>(draft_.schedule->hints[a.hint].lane);
+    if (lane_count_ == 0) lane_count_ = 1;
+    if (wanted < lane_count_) return wanted;
+    SourceRange range =
+        a.line < draft_.schedule->line_ranges.size() ? draft_.schedule->line_ranges[a.line] : SourceRange{};
+    diagnostics.error(diag::kLaneHint, range,
+                      fmt::format("`on lane {}` cannot be honoured: rank {} has no more than {} here", wanted, rank_,
+                                  lane_count_ == 1 ? std::string("1 lane") : fmt::format("{} lanes", lane_count_)),
+                      "leave the hint out; lanes are assigned by load");
+    return 0;
+  }
+
   // Transfers run where their connection is; local work runs where its data arrive, else where its result is used.
-  void place_actions() {
+  void place_actions(Diagnostics& diagnostics) {
     std::vector<uint64_t> load(std::max<uint32_t>(1, lane_count_), 0);
     Locations locations(draft_, rank_, 0);
     std::vector<uint32_t> writer(locations.count(), kNoIndex);
@@ -297,6 +311,8 @@ class LanesOfRank {
         a.lane = receives_[slot_of_[connection_in(a)]].lane;
       } else if (a.message_out != kNoIndex) {
         a.lane = sends_[slot_of_[connection_out(a)]].lane;
+      } else if (draft_.schedule->hints[a.hint].lane >= 0) {
+        a.lane = local_lane_hint(a, diagnostics);
       } else if (latest != kNoIndex) {
         a.lane = draft_.actions[latest].lane;
       } else {

@@ -84,7 +84,7 @@ std::optional<Plan> lower(const Schedule& schedule, const LowerOptions& options,
   auto show_plan = [&] { return print_plan(plan); };
 
   // A hint is honoured or refused, never dropped.
-  pass("hints", [&] { check_hints(schedule, diagnostics); }, [&] { return print_schedule(schedule); });
+  pass("hints", [&] { check_hints(schedule, direct, diagnostics); }, [&] { return print_schedule(schedule); });
 
   // Statements over all ranks' memory become each rank's actions; `buf` becomes `in`, `out` or scratch.
   pass("resolve", [&] { draft = resolve(schedule, options.switch_hardware && whole, diagnostics); }, show_draft);

@@ -438,6 +438,7 @@ void Resolver::synchronise(const ScheduleOp& op, Opcode code, uint32_t rank, uin
 // tells it when that is done. Two counters for each pair, with one signal and one wait for each operation.
 bool Resolver::switch_statement(const ScheduleOp& op) {
   if (op.source_count != 1 || s_.only_rank != kAllRanks || c_.ranks < 2) return false;
+  if (!(s_.hints[op.hint] == Hint{})) return false;  // hints speak of connections and their lanes
   const Place& source = s_.sources[op.first_source];
   bool multicast = op.kind == ScheduleOp::Kind::kCopy && op.dst.rank == kAllRanks && source.rank != kAllRanks;
   bool reduction = op.kind == ScheduleOp::Kind::kReduce && op.dst.rank != kAllRanks && source.rank == kAllRanks;

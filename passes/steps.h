@@ -8,7 +8,7 @@
 namespace coll {
 
 // hints.cpp. Reports hints that cannot be honoured, with the reason.
-void check_hints(const Schedule&, Diagnostics&);
+void check_hints(const Schedule&, bool direct, Diagnostics&);
 
 // resolve.cpp. Needs a Schedule. Gives actions in program order: sends, receives and local work of each rank, messages
 // without connections, virtual scratch. With `in_switch`, statements over all ranks that a switch can do become
