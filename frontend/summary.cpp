@@ -15,13 +15,9 @@ PlanSummary summarize(const Plan& plan) {
   if (plan.only_rank == kAllRanks) s.slots_needed = plan.slots_needed;
   for (uint32_t r = 0; r < plan.ranks(); ++r)
     s.lanes_per_rank_max = std::max(s.lanes_per_rank_max, static_cast<uint32_t>(plan.lanes_of(r).size()));
-  std::set<uint32_t> channels;
   std::set<std::string> protocols;
-  for (const Connection& c : plan.connections) {
-    channels.insert(c.channel);
-    protocols.insert(c.protocol);
-  }
-  s.channels = static_cast<uint32_t>(channels.size());
+  for (const Connection& c : plan.connections) protocols.insert(c.protocol);
+  s.channels = plan.channels_per_pair_max();
   s.protocols.assign(protocols.begin(), protocols.end());
   for (uint32_t places : plan.scratch_places) s.scratch_places_max = std::max(s.scratch_places_max, places);
   return s;

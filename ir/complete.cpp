@@ -14,12 +14,15 @@ namespace {
 struct Contents {
   uint32_t count = 0;
   uint64_t hash = 0;
+  bool divided = false;  // it was complete, so avg has divided it; not part of what it is compared by
   Contents& operator+=(const Contents& o) {
     count += o.count;
     hash += o.hash;
+    divided |= o.divided;
     return *this;
   }
-  auto operator<=>(const Contents&) const = default;
+  auto key() const { return std::pair(count, hash); }
+  bool operator<(const Contents& o) const { return key() < o.key(); }
 };
 
 uint64_t mix(uint64_t x) {  // splitmix64
@@ -29,12 +32,16 @@ uint64_t mix(uint64_t x) {  // splitmix64
   return x ^ (x >> 31);
 }
 
-Contents contribution(uint32_t rank, uint32_t block) { return {1, mix(static_cast<uint64_t>(rank) << 32 | block)}; }
+Contents contribution(uint32_t rank, uint32_t block) {
+  return {1, mix(static_cast<uint64_t>(rank) << 32 | block), false};
+}
 
 // Sets that count as full.
 class FullSets {
  public:
-  explicit FullSets(const Contract& c) : ranks_(c.ranks), custom_(c.kind == ContractKind::kCustom) {
+  // (A barrier's token has no value, and may count a rank twice.)
+  explicit FullSets(const Contract& c)
+      : ranks_(c.ranks), custom_(c.kind == ContractKind::kCustom || c.kind == ContractKind::kBarrier) {
     for (const Ensure& e : c.ensures) {
       if (!e.reduce) continue;
       Contents sum;
@@ -125,6 +132,12 @@ Completion::Completion(const Plan& plan) : divisors_(plan.instructions.size(), 0
             result[i] += memory.read(member, o.buffer, instruction.grid, o.place + i);
         else
           result[i] += memory.read(o.space == Space::kPeer ? o.rank : rank, o.buffer, instruction.grid, o.place + i);
+      }
+    }
+    if (info(instruction.op).reduces) {
+      for (Contents& c : result) {
+        can_average_ &= !c.divided;
+        c.divided = full.contains(c);
       }
     }
     for (const Operand& o : plan.destinations(instruction)) {

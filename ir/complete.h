@@ -11,6 +11,10 @@
 
 namespace coll {
 
+// What a call with avg is told when Completion::can_average() is false.
+inline constexpr const char* kNoAverage =
+    "this plan has no avg: it sums on from a result that is complete for some rank, and so divided already";
+
 class Completion {
  public:
   // Cost: places moved by the plan, plus sorting instructions by their order. The plan must be verified.
@@ -20,6 +24,10 @@ class Completion {
   // contributions of the full set if the result is one, else 0.
   uint32_t divisor(uint32_t instruction, uint32_t i) const;
 
+  // False if the plan sums on from a result that is complete for somebody (a prefix sum does, with a user's own
+  // collective): it was divided already, so this plan has no avg.
+  bool can_average() const { return can_average_; }
+
  private:
   static constexpr uint32_t kDiffers = 0xffffffffu;
   struct Place {
@@ -28,6 +36,7 @@ class Completion {
   };
   std::vector<uint32_t> divisors_;  // of all places of an instruction, or kDiffers
   std::vector<Place> places_;       // sorted; of instructions whose places differ
+  bool can_average_ = true;
 };
 
 // Indices of a plan's instructions in the witness order.

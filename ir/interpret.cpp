@@ -60,6 +60,8 @@ class Interpreter {
     if (buffers_.size() != plan_.ranks())
       return Status(StatusCode::kInvalid,
                     fmt::format("{} ranks need as many buffers, got {}", plan_.ranks(), buffers_.size()));
+    if (plan_.contract.kind != ContractKind::kAllToAllV && !spec_.sizes.counts.empty())
+      return Status(StatusCode::kInvalid, fmt::format("{} takes one count, not a table of them", plan_.contract.name));
     if (plan_.contract.kind == ContractKind::kAllToAllV &&
         spec_.sizes.counts.size() != static_cast<size_t>(plan_.ranks()) * plan_.ranks())
       return Status(StatusCode::kInvalid, fmt::format("alltoallv needs {0} x {0} counts", plan_.ranks()));
@@ -75,7 +77,10 @@ class Interpreter {
     for (const Lane& lane : plan_.lanes) std::fill_n(rank_of_.begin() + lane.first, lane.count, lane.rank);
     messages_.resize(plan_.connections.size());
     signals_.resize(plan_.counters.size());
-    if (spec_.op == RedOp::kAvg) completion_.emplace(plan_);
+    if (spec_.op == RedOp::kAvg) {
+      completion_.emplace(plan_);
+      if (!completion_->can_average()) return Status(StatusCode::kInvalid, kNoAverage);
+    }
     return {};
   }
 

@@ -50,6 +50,18 @@ void Plan::finish() {
     if (info(i.op).takes || info(i.op).gives) max_message_parts = std::max(max_message_parts, i.length);
 }
 
+uint32_t Plan::channels_per_pair_max() const {
+  std::vector<std::pair<uint32_t, uint32_t>> pairs;
+  for (const Connection& c : connections) pairs.emplace_back(c.source, c.destination);
+  std::sort(pairs.begin(), pairs.end());
+  uint32_t most = 0, run = 0;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    run = i > 0 && pairs[i] == pairs[i - 1] ? run + 1 : 1;
+    most = std::max(most, run);
+  }
+  return most;
+}
+
 bool Plan::has_direct() const {
   return !groups.empty() || std::any_of(instructions.begin(), instructions.end(), [](const Instruction& i) {
     return i.op == Opcode::kPut || i.op == Opcode::kGet || i.op == Opcode::kGetReduce || i.op == Opcode::kPutReduce;

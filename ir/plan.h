@@ -154,6 +154,9 @@ struct Plan {
   // Computes the derived fields. Lanes must be sorted by rank already.
   void finish();
 
+  // Most channels of any ordered pair of ranks.
+  uint32_t channels_per_pair_max() const;
+
   // Features that a reader must know to run it: "direct", "multicast".
   bool has_direct() const;
   bool has_groups() const { return !groups.empty(); }

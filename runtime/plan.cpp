@@ -47,11 +47,7 @@ uint32_t Plan::lanes_per_rank_max() const {
   return most;
 }
 
-uint32_t Plan::channels() const {
-  uint32_t most = 0;
-  for (const coll::Connection& c : impl_->plan->connections) most = std::max(most, c.channel + 1);
-  return most;
-}
+uint32_t Plan::channels() const { return impl_->plan->channels_per_pair_max(); }
 
 uint64_t Plan::in_elements(uint32_t rank, uint64_t count) const {
   return rank < ranks() ? impl_->plan->contract.in_blocks(rank) * count : 0;

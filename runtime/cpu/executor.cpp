@@ -1,7 +1,8 @@
 // The executor's life: threads are made once and parked between runs, connections grow with the sizes asked for.
 //
 // Slot memory is bounded. A plan of all pairs on 64 ranks has 4,032 connections; 8 slots of 128 KiB for each would be
-// 4 GiB, none of it in any cache. So the slot size asked for is halved until all slots together fit a budget. Results
+// 4 GiB, none of it in any cache. So the slot size asked for is halved until all slots together fit a budget, or are
+// 4 KiB each. Results
 // do not depend on it: tiles only say how often the lanes go round.
 #include "runtime/cpu/executor.h"
 
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <new>
 #include <thread>
 
 #include "runtime/cpu/worker.h"
@@ -39,6 +41,8 @@ struct Executor::State {
 
   explicit State(std::shared_ptr<const Plan> plan, ExecutorOptions options) {
     options.slots = std::max<uint32_t>(1, options.slots);
+    // A caller's "for ever" must not overflow the clock's arithmetic.
+    options.timeout = std::min<std::chrono::milliseconds>(options.timeout, std::chrono::hours(24 * 365));
     world.plan = std::move(plan);
     world.options = options;
     const Plan& p = *world.plan;
@@ -96,10 +100,15 @@ struct Executor::State {
       generation.wait(seen);
       ++seen;
       if (job == Job::kStop) return;
-      if (job == Job::kPrepare)
-        workers[rank]->prepare(*layout);
-      else
-        workers[rank]->run();
+      try {
+        if (job == Job::kPrepare)
+          workers[rank]->prepare(*layout);
+        else
+          workers[rank]->run();
+      } catch (const std::bad_alloc&) {
+        rank_out_of_memory.store(true);
+        if (job == Job::kRun) world.fail();
+      }
       if (busy.fetch_sub(1) == 1) busy.notify_all();
     }
   }
@@ -121,6 +130,7 @@ struct Executor::State {
 
   Job job = Job::kPrepare;
   std::atomic<uint32_t> generation{0}, busy{0};
+  std::atomic<bool> rank_out_of_memory{false};  // a rank's thread could not go on
 };
 
 Status Executor::State::check(const CallSpec& spec, const std::vector<std::vector<RankBuffers>>& buffers,
@@ -132,6 +142,8 @@ Status Executor::State::check(const CallSpec& spec, const std::vector<std::vecto
     return invalid(fmt::format("operator {} is not defined for {}", name(spec.op), name(spec.sizes.dtype)));
   if (plan.contract.reduces() && spec.op == RedOp::kPremul && spec.premul.size() != plan.ranks())
     return invalid(fmt::format("premul needs a factor for each of {} ranks, got {}", plan.ranks(), spec.premul.size()));
+  if (plan.contract.kind != ContractKind::kAllToAllV && !spec.sizes.counts.empty())
+    return invalid(fmt::format("{} takes one count, not a table of them", plan.contract.name));
   if (plan.contract.kind == ContractKind::kAllToAllV &&
       spec.sizes.counts.size() != static_cast<size_t>(plan.ranks()) * plan.ranks())
     return invalid(fmt::format("alltoallv needs {0} x {0} counts, got {1}", plan.ranks(), spec.sizes.counts.size()));
@@ -148,6 +160,17 @@ Status Executor::State::check(const CallSpec& spec, const std::vector<std::vecto
         return invalid(fmt::format("rank {} has no input buffer", r));
       if (call[r].out == nullptr && elements(true, plan.contract.out_blocks(r)) > 0)
         return invalid(fmt::format("rank {} has no output buffer", r));
+      // Buffers that touch must lie as the contract says, and the plan must be one that allows it.
+      uint64_t bytes = size_bytes(spec.sizes.dtype);
+      auto in = reinterpret_cast<uintptr_t>(call[r].in), out = reinterpret_cast<uintptr_t>(call[r].out);
+      uintptr_t in_end = in + elements(false, plan.contract.in_blocks(r)) * bytes;
+      uintptr_t out_end = out + elements(true, plan.contract.out_blocks(r)) * bytes;
+      if (in == in_end || out == out_end || in_end <= out || out_end <= in) continue;
+      if (!plan.inplace)
+        return invalid(fmt::format("rank {}: the plan cannot be called in place, but in and out overlap", r));
+      int64_t shift = plan.contract.inplace_shift(r) * static_cast<int64_t>(spec.sizes.count * bytes);
+      if (in != out + static_cast<uintptr_t>(shift))
+        return invalid(fmt::format("rank {}: in and out overlap; in place, in must lie {} bytes behind out", r, shift));
     }
   }
   return {};
@@ -157,6 +180,7 @@ Status Executor::State::check(const CallSpec& spec, const std::vector<std::vecto
 Status Executor::State::fit(const CallSpec& spec) {
   const Plan& plan = *world.plan;
   if (spec.op == RedOp::kAvg && !world.completion) world.completion.emplace(plan);
+  if (spec.op == RedOp::kAvg && !world.completion->can_average()) return {StatusCode::kInvalid, kNoAverage};
   if (layout != nullptr && layout->sizes().count == spec.sizes.count && layout->sizes().dtype == spec.sizes.dtype &&
       layout->sizes().counts == spec.sizes.counts)
     return {};
@@ -188,7 +212,9 @@ Status Executor::State::fit(const CallSpec& spec) {
   }
   layout = std::move(next);
   do_job(Job::kPrepare);
-  return {};
+  if (!rank_out_of_memory.exchange(false)) return {};
+  layout.reset();
+  return {StatusCode::kUnavailable, "out of memory for the ranks' instructions"};
 }
 
 // Who waits for whom, the rank that noticed first.
@@ -228,6 +254,8 @@ Status Executor::run(const CallSpec& spec, const std::vector<std::vector<RankBuf
   s.world.scales = spec.op == RedOp::kPremul && s.world.plan->contract.reduces();
   s.do_job(State::Job::kRun);
   s.calls_done += calls;
+  if (s.rank_out_of_memory.load())
+    return s.failure = Status(StatusCode::kUnavailable, "a rank ran out of memory in a call");
   if (s.world.failed.load()) return s.failure = s.story();
   if (seconds != nullptr) {
     Clock::time_point first = Clock::time_point::max(), last = Clock::time_point::min();

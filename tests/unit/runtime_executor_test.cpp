@@ -121,6 +121,7 @@ TEST(Executor, AnInstructionReadsAllItsSourcesBeforeItWrites) {
   Builder b("shift", ContractKind::kCustom, 1);
   b.plan().contract.custom_in = b.plan().contract.custom_out = 4;
   b.add(0, 0, Opcode::kCopy, {in(0)}, {out(1)}, 0, {}, 3);
+  b.plan().inplace = true;
   auto plan = shared(b.finish());
   CallSpec spec = spec_of(*plan, DType::kI32, RedOp::kSum, 2);
   Executor executor(plan, {});
