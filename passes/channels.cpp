@@ -108,16 +108,9 @@ Classes split_streams(const Draft& draft, const Flow& flow, bool every_stream) {
 }
 
 void report_channel_hint(const Draft& draft, uint32_t connection, uint32_t channel, Diagnostics& diagnostics) {
-  SourceRange range;
   const DraftConnection& c = draft.connections[connection];
-  for (const Message& m : draft.messages) {
-    if (m.connection != connection) continue;
-    uint32_t line = draft.actions[m.send_action != kNoIndex ? m.send_action : m.receive_action].line;
-    if (line < draft.schedule->line_ranges.size()) range = draft.schedule->line_ranges[line];
-    break;
-  }
   diagnostics.error(
-      diag::kChannelHint, range,
+      diag::kChannelHint, range_of_connection(draft, connection),
       fmt::format("`on channel {0}` cannot be honoured: from rank {1} to rank {2}, channel {0} is asked for "
                   "with another lane or protocol already",
                   channel, c.source, c.destination),

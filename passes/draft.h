@@ -86,6 +86,11 @@ struct Draft {
 // on our memory carries such operands, to tell what it stands for; they are not emitted.
 inline bool is_own(const Operand& o) { return o.space == Space::kLocal || o.space == Space::kGroup; }
 
+// Where a statement stands, for a caret; no place if the schedule was read back from text.
+SourceRange range_of_line(const Schedule&, uint32_t line);
+// Where the first statement stands that uses a connection.
+SourceRange range_of_connection(const Draft&, uint32_t connection);
+
 // Numbers the memory of one rank that dependences and lifetimes speak of: `out` places, then scratch places; when the
 // plan may run in place, an `in` place is the `out` place that it lies on, else it has a number of its own.
 class Locations {

@@ -16,7 +16,7 @@ void check_hints(const Schedule& s, bool direct, Diagnostics& diagnostics) {
     bool of_connection = hint.channel >= 0 || !hint.protocol.empty();
     bool refused = !hint.via.empty() || !hint.wire.empty() || (direct && of_connection);
     if (!refused || !seen.insert({op.line, op.hint}).second) continue;
-    SourceRange range = op.line < s.line_ranges.size() ? s.line_ranges[op.line] : SourceRange{};
+    SourceRange range = range_of_line(s, op.line);
     if (direct && of_connection) {
       diagnostics.error(diag::kDirectHint, range,
                         fmt::format("{} cannot be honoured: puts and gets go straight to the peer's memory, without "

@@ -243,19 +243,12 @@ class LanesOfRank {
   }
 
   void report_lane_hint(Diagnostics& diagnostics, uint32_t connection, uint32_t wanted, bool twice) {
-    SourceRange range;
-    for (const Message& m : draft_.messages) {
-      if (m.connection != connection) continue;
-      uint32_t action = m.send_action != kNoIndex ? m.send_action : m.receive_action;
-      uint32_t line = draft_.actions[action].line;
-      if (line < draft_.schedule->line_ranges.size()) range = draft_.schedule->line_ranges[line];
-      break;
-    }
     std::string why =
         twice ? fmt::format("rank {} would need one lane {} for more than one peer to send to or to receive from",
                             rank_, wanted)
               : fmt::format("rank {} has {} lanes here, so there is no lane {}", rank_, lane_count_, wanted);
-    diagnostics.error(diag::kLaneHint, range, "`on lane " + std::to_string(wanted) + "` cannot be honoured: " + why,
+    diagnostics.error(diag::kLaneHint, range_of_connection(draft_, connection),
+                      "`on lane " + std::to_string(wanted) + "` cannot be honoured: " + why,
                       "leave the hint out; lanes are assigned by load");
   }
 
@@ -275,9 +268,7 @@ class LanesOfRank {
     uint32_t wanted = static_cast<uint32_t>(draft_.schedule->hints[a.hint].lane);
     if (lane_count_ == 0) lane_count_ = 1;
     if (wanted < lane_count_) return wanted;
-    SourceRange range =
-        a.line < draft_.schedule->line_ranges.size() ? draft_.schedule->line_ranges[a.line] : SourceRange{};
-    diagnostics.error(diag::kLaneHint, range,
+    diagnostics.error(diag::kLaneHint, range_of_line(*draft_.schedule, a.line),
                       fmt::format("`on lane {}` cannot be honoured: rank {} has no more than {} here", wanted, rank_,
                                   lane_count_ == 1 ? std::string("1 lane") : fmt::format("{} lanes", lane_count_)),
                       "leave the hint out; lanes are assigned by load");

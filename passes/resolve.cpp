@@ -68,9 +68,7 @@ class Resolver {
   Operand local(Spot spot) const { return {Space::kLocal, spot.buffer, 0, spot.place}; }
   Action& action(const ScheduleOp& op, Opcode code, uint32_t rank, uint32_t length);
   uint32_t send(const ScheduleOp& op, uint32_t from_rank, Spot spot, uint32_t to_rank, uint32_t length);
-  SourceRange range(const ScheduleOp& op) const {
-    return op.line < s_.line_ranges.size() ? s_.line_ranges[op.line] : SourceRange{};
-  }
+  SourceRange range(const ScheduleOp& op) const { return range_of_line(s_, op.line); }
   uint32_t parts() const { return s_.grids[0].parts; }
 
   const Schedule& s_;
@@ -593,16 +591,6 @@ Draft resolve(const Schedule& schedule, bool in_switch, Diagnostics& diagnostics
   Resolver(schedule, in_switch, diagnostics, draft).run();
   sort_by_rank(draft);
   return draft;
-}
-
-Locations::Locations(const Draft& draft, uint32_t rank, uint16_t grid) {
-  const Contract& c = draft.schedule->contract;
-  uint32_t parts = draft.schedule->grids[grid].parts;
-  in_ = c.in_blocks(rank) * parts;
-  out_ = c.out_blocks(rank) * parts;
-  scratch_ = draft.scratch_places[rank];
-  shift_ = c.inplace_shift(rank) * static_cast<int64_t>(parts);
-  inplace_ = draft.inplace;
 }
 
 }  // namespace coll
